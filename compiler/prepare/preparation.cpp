@@ -8,10 +8,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/prepare/copy_factors.h"
 #include "compiler/prepare/round_factors.h"
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/index_map.h"
 #include "compiler/schedule/nest.h"
+#include "loops/product_sum.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::prepare {
@@ -67,20 +69,23 @@ std::vector<std::uint32_t> sums_along(const NdArray& array, std::size_t dimensio
   return sums;
 }
 
-// The index map that moves the dimensions indexed by `depth` to the end, each indexed by one iterator. nullopt if one
-// has several, or none of them is indexed by the depth.
+// The index map that moves the dimensions indexed by `depth` to the end, in its order, each indexed by one iterator.
+// nullopt if one has several, none of them is indexed by the depth, or they are already there (`is_last`) in that order.
 std::optional<std::string> map_to_depth_last(const Block& block, const std::vector<std::size_t>& depth,
-                                             const LoadExpr& access) {
-  std::vector<std::string> others, last;
+                                             const LoadExpr& access, bool is_last) {
+  std::vector<std::string> others;
+  std::vector<std::pair<std::size_t, std::size_t>> last;  // position in the depth, dimension
   for (std::size_t d = 0; d < access.indices.size(); ++d) {
     const auto* reference = std::get_if<VarRef>(&access.indices[d]->node);
     if (reference == nullptr && !std::holds_alternative<IntImm>(access.indices[d]->node)) return std::nullopt;
-    const bool deep = std::ranges::any_of(
+    const auto deep = std::ranges::find_if(
         depth, [&](std::size_t i) { return reference != nullptr && block.iterators[i].var == reference->var; });
-    (deep ? last : others).push_back(fmt::format("i{}", d));
+    if (deep == depth.end()) others.push_back(fmt::format("i{}", d));
+    else last.emplace_back(static_cast<std::size_t>(deep - depth.begin()), d);
   }
-  if (last.empty()) return std::nullopt;
-  others.insert(others.end(), last.begin(), last.end());
+  if (last.empty() || (is_last && std::ranges::is_sorted(last))) return std::nullopt;
+  std::ranges::sort(last);
+  for (const auto& [position, dimension] : last) others.push_back(fmt::format("i{}", dimension));
   return fmt::format("{}", fmt::join(others, ","));
 }
 
@@ -214,11 +219,11 @@ void Preparation::put_depth_last(const std::string& main, DType type) {
   if (!product.ok()) return;
   for (const schedule::Contraction::Factor* factor : {&product->left, &product->right}) {
     const auto* access = std::get_if<LoadExpr>(&factor->stored->node);
-    if (access == nullptr || factor->depth_last || access->buffer->dtype != type) continue;
+    if (access == nullptr || access->buffer->dtype != type) continue;
     const std::string name = access->buffer->name;
     const auto position = argument(name);
     if (!position || constant(*position) == nullptr) continue;
-    const auto text = map_to_depth_last(*block(main), product->depth, *access);
+    const auto text = map_to_depth_last(*block(main), product->depth, *access, factor->depth_last);
     if (!text) continue;
     const schedule::IndexMap map = schedule::parse_index_map(*text, access->buffer->shape).value();
     constants.insert_or_assign(*position, schedule::pack(*constant(*position), map));
@@ -234,18 +239,41 @@ bool Preparation::is_read_elsewhere(const Buffer& buffer, const std::string& mai
   return read;
 }
 
+void Preparation::put_channels_last(const std::string& main, std::int64_t bytes, bool turned) {
+  const auto found = scattered_factor(task.program, main);
+  if (!found || found->buffer->name.ends_with(kPrepared)) return;
+  const auto position = argument(found->buffer->name), of_other = argument(found->other->name);
+  if ((position && constant(*position) != nullptr) || !of_other || constant(*of_other) == nullptr ||
+      is_read_elsewhere(found->other, main))
+    return;
+  const Block& product = *block(main);
+  const DType type = found->buffer->dtype;
+  const auto fits = [&](std::int64_t elements) { return elements * size_bytes(type) % bytes == 0; };
+  if (!fits(product.iterators[found->channels].extent) || (!found->patches && !turned && fits(found->run)) ||
+      (is_floating(product.writes.front().buffer->dtype) && !is_product_sum(product)))
+    return;
+  task.program = with_innermost(std::move(task.program), main, found->channels);
+  put_depth_last(main, found->other->dtype);
+  task.program = with_copy(std::move(task.program), main, found->buffer);
+  task.prepared.push_back(fmt::format("put_channels_last {} {}", main, found->buffer->name));
+}
+
 void Preparation::round_factors(const std::string& main, bool variables) {
   for (const Buffer& factor : float32_factors(task.program, main)) {
     const std::string name = factor->name, fact = fmt::format("round_factors {} {}", main, name);
-    if (name.ends_with(kRounded) || std::ranges::find(task.prepared, fact) != task.prepared.end()) continue;
+    if (std::ranges::find(task.prepared, fact) != task.prepared.end()) continue;
     const auto position = argument(name);
     if (position && constant(*position) != nullptr && !is_read_elsewhere(factor, main)) {
       constants.insert_or_assign(*position, rounded_to_tf32(*constant(*position)));
-    } else {
-      if (!variables || block(name + kRounded) != nullptr) continue;
-      task.program = with_rounded(std::move(task.program), main, factor);
+      task.prepared.push_back(fact);
+      continue;
     }
-    task.prepared.push_back(fact);
+    const std::string copy = name.ends_with(kPrepared) ? name : name + kPrepared;
+    const std::string of_copy = fmt::format("round_factors {} {}", main, copy);
+    if (!variables || std::ranges::find(task.prepared, of_copy) != task.prepared.end()) continue;
+    if (copy != name) task.program = with_copy(std::move(task.program), main, factor);
+    task.program = with_value(std::move(task.program), copy, [](const Expr& value) { return rounded_to_tf32(value); });
+    task.prepared.push_back(of_copy);
   }
 }
 

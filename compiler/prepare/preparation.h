@@ -35,12 +35,18 @@ class Preparation {
   // the bias. No effect if that is not possible.
   void drop_zero_point(const std::string& main);
   // Moves the depth of constant factors of type `type` in contraction `main` (schedule/contraction.h) to the last
-  // dimension, if rows or columns are there: some instructions read contiguous elements of the depth. No effect if there
-  // are no such factors.
+  // dimensions, in the order of its iterators, if rows or columns are there or the order is another one: some
+  // instructions read contiguous elements of the depth. No effect if there are no such factors.
   void put_depth_last(const std::string& main, DType type);
+  // If contraction `main` multiplies constants by patches of an image, or by an image whose rows do not fit together in
+  // pieces of `bytes`: a block before it copies the image with channels last (copy_factors.h), the depth of the sums
+  // ends with the channels, and so do the constants. No effect where the order of sums is fixed, or where channels do
+  // not fill pieces of `bytes`. `turned`: also copies images that have such rows, because the machine cannot multiply
+  // them.
+  void put_channels_last(const std::string& main, std::int64_t bytes, bool turned);
   // Rounds the float32 factors of contraction `main` to TF32 (round_factors.h): constants that no other block reads
-  // ahead of time, and if `variables`, others in a block before it. This changes results: the caller has the user's
-  // permission. No effect if the factors are of another type, or rounded already.
+  // ahead of time, and if `variables`, others in a block before it (copy_factors.h). This changes results: the caller
+  // has the user's permission. No effect if the factors are of another type, or rounded already.
   void round_factors(const std::string& main, bool variables);
 
  protected:

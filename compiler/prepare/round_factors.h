@@ -18,10 +18,4 @@ NdArray rounded_to_tf32(const NdArray& values);
 // more than an element of a buffer, or zero in place of elements outside of it.
 std::vector<loops::Buffer> float32_factors(const loops::Program& program, const std::string& main);
 
-// Block NAME.rounded, before the nest of contraction `main`, rounds every element of `from`; `main` reads its results.
-// They are stored with the dimensions of the depth last, if each dimension is indexed by one iterator. Preconditions:
-// `from` is a factor (float32_factors), complete before that nest, and the names are free.
-inline constexpr const char* kRounded = ".rounded";
-loops::Program with_rounded(loops::Program program, const std::string& main, const loops::Buffer& from);
-
 }  // namespace dovetail::prepare

@@ -45,33 +45,40 @@ void prepare_bytes(prepare::Preparation& p) {
   }
 }
 
-// The program's only contraction, if it is a product of float32 that sketch_group_product accepts. Two contractions are
-// attention.
-std::optional<std::string> float32_product(const loops::Program& program) {
+struct GroupProduct {
+  std::string block;
+  int bytes;  // of a factor
+};
+// The program's only contraction, if sketch_group_product accepts it. Two contractions are attention.
+std::optional<GroupProduct> group_product(const loops::Program& program, bool tf32) {
   constexpr std::int64_t kMostColumnsOfReduction = 8;
-  std::optional<std::string> found;
+  std::optional<GroupProduct> found;
   for (const schedule::Path& path : schedule::blocks_below(program.body)) {
-    const auto product = schedule::require_contraction(path, "round_factors");
+    const auto product = schedule::require_contraction(path, "prepare");
     if (!product.ok()) continue;
     const loops::Block& block = *schedule::as_block(path.back());
-    if (found || !loops::is_product_sum(block) || product->left.stored->dtype != DType::float32 ||
-        product->right.stored->dtype != DType::float32 ||
+    const auto mma = find_matrix_multiply(product->left.stored->dtype, product->right.stored->dtype, product->left.type);
+    if (found || !mma || (mma->rounds_factors() && !tf32) ||
+        (is_floating(mma->sum) && !loops::is_product_sum(block)) ||
         product->extent(block, product->rows) < kFewestGroupRows ||
         product->extent(block, product->columns) <= kMostColumnsOfReduction)
       return std::nullopt;
-    found = block.name;
+    found = {block.name, size_bytes(product->left.stored->dtype)};
   }
   return found;
 }
 
-// If the user allows TF32: constants are the same for every GPU, since all kernels of a bundle have the same operands;
-// instructions of one warp would round the rounded ones again. Only instructions of four warps need other factors to be
-// rounded before they are in shared memory.
-void prepare_tf32(prepare::Preparation& p, const Gpu& gpu) {
-  const auto product = gpu.tf32 ? float32_product(p.task.program) : std::nullopt;
+// For products of four warps. Constants are the same for every GPU, since all kernels of a bundle have the same
+// operands: the order of the depth, and factors in TF32 if the user allows it, which instructions of one warp round
+// again. Only instructions of four warps need other factors to be rounded before they are in shared memory. They
+// transpose no bytes and no TF32.
+void prepare_copies(prepare::Preparation& p, const Gpu& gpu) {
+  const auto product = group_product(p.task.program, gpu.tf32);
   if (!product) return;
-  p.put_depth_last(*product, DType::float32);
-  p.round_factors(*product, has_group_products(gpu));
+  constexpr int kEitherWay = 2;
+  p.put_channels_last(product->block, kVectorBytes, product->bytes != kEitherWay);
+  p.put_depth_last(product->block, DType::float32);
+  p.round_factors(product->block, has_group_products(gpu));
 }
 
 // The task's schedule by the first sketch whose kernels can be lowered, else the program `written` as it is.
@@ -115,7 +122,7 @@ Result<ScheduledGroup> schedule_group(const FusedGroup& group, const Gpu& gpu, c
                                       FloatSums float_sums) {
   prepare::Preparation made(group, task_of(group.program, gpu, float_sums));
   prepare_bytes(made);
-  prepare_tf32(made, gpu);
+  prepare_copies(made, gpu);
   return first_that_lowers(std::move(made.task), std::move(made.constants), group.program, gpu, recorded);
 }
 

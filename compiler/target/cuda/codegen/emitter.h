@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -53,7 +54,13 @@ class Emitter {
   std::string emit_node(const loops::LoadExpr& n, DType dtype);
   std::string emit_node(const loops::Call& n, DType dtype);
   std::string emit_arithmetic(const loops::Binary& n);
-  std::string emit_chosen(const loops::Select& n, DType dtype);  // as statements
+  // As statements, each side by `emit_side`.
+  std::string emit_chosen(const loops::Select& n, std::string_view type,
+                          const std::function<std::string(const loops::Expr&)>& emit_side);
+  // A 16-bit float that is not computed, but an element of memory, a number, or one of several such values: moving its
+  // bits takes no conversion to float32 and back.
+  static bool is_moved(const loops::Expr& expr);
+  std::string moved_bits(const loops::Expr& expr);  // precondition: is_moved
   std::string emit_product_sum(const loops::StoreTarget& target);
   std::string rounded(DType dtype, std::string text) const;
   std::string site(const std::string& message);  // the arguments "site, failure" of a check

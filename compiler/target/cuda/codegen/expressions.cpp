@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/float16_bits.h"
 #include "compiler/target/cuda/codegen/emitter.h"
 #include "loops/rewrite.h"
 #include "loops/run_time_checks.h"
@@ -201,21 +202,22 @@ std::string Emitter::emit_node(const Bitcast& n, DType dtype) {
 }
 
 std::string Emitter::emit_node(const Select& n, DType dtype) {
-  if (!shared_.empty()) return emit_chosen(n, dtype);
+  if (!shared_.empty()) return emit_chosen(n, names_of(dtype).value, [&](const Expr& expr) { return emit(expr); });
   const std::string condition = emit(n.condition), if_true = emit(n.if_true);
   return fmt::format("({} ? {} : {})", condition, if_true, emit(n.if_false));
 }
 
 // Values used on one side only are computed there.
-std::string Emitter::emit_chosen(const Select& n, DType dtype) {
+std::string Emitter::emit_chosen(const Select& n, std::string_view type,
+                                 const std::function<std::string(const Expr&)>& emit_side) {
   const std::string condition = emit(n.condition);
   for (const Expr& expr : computed_by_both_.of(n)) emit(expr);
   const std::string result = name_for("t");
-  line(fmt::format("{} {};", names_of(dtype).value, result));
+  line(fmt::format("{} {};", type, result));
   const auto side = [&](const Expr& expr) {
     shared_.emplace_back();
     ++indent_;
-    const std::string value = emit(expr);
+    const std::string value = emit_side(expr);
     line(fmt::format("{} = {};", result, value));
     --indent_;
     shared_.pop_back();
@@ -226,6 +228,29 @@ std::string Emitter::emit_chosen(const Select& n, DType dtype) {
   side(n.if_false);
   line("}");
   return result;
+}
+
+bool Emitter::is_moved(const Expr& expr) {
+  if (expr->dtype != DType::float16 && expr->dtype != DType::bfloat16) return false;
+  if (const auto* choice = std::get_if<Select>(&expr->node))
+    return is_moved(choice->if_true) && is_moved(choice->if_false);
+  return std::holds_alternative<LoadExpr>(expr->node) || std::holds_alternative<FloatImm>(expr->node);
+}
+
+std::string Emitter::moved_bits(const Expr& expr) {
+  const TypeNames& bits = names_of(DType::uint16);
+  if (const auto* n = std::get_if<FloatImm>(&expr->node)) {
+    const auto value = static_cast<float>(n->value);
+    return fmt::format("{}({})", bits.value,
+                       expr->dtype == DType::float16 ? float16_bits::to_float16(value)
+                                                     : float16_bits::to_bfloat16(value));
+  }
+  if (const auto* n = std::get_if<LoadExpr>(&expr->node))
+    return element_count(n->buffer->shape) == 0 ? fmt::format("{}(0)", bits.value) : place(n->buffer, n->indices);
+  const auto& n = std::get<Select>(expr->node);
+  if (!shared_.empty()) return emit_chosen(n, bits.value, [&](const Expr& side) { return moved_bits(side); });
+  const std::string condition = emit(n.condition), if_true = moved_bits(n.if_true);
+  return fmt::format("({} ? {} : {})", condition, if_true, moved_bits(n.if_false));
 }
 
 std::string Emitter::emit_node(const LoadExpr& n, DType dtype) {

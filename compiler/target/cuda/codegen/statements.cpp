@@ -185,7 +185,8 @@ bool Emitter::emit_stores_together(const CoreLoop& n) {
   if (reads_itself) return false;
 
   line("{"), ++indent_;
-  const TypeNames& type = names_of(dtype);
+  const bool moves = is_moved(target.value);
+  const TypeNames& type = names_of(moves ? DType::uint16 : dtype);
   const std::string values = name_for("together"), name = vars_[n.var.get()] = name_for(n.var->name);
   line(fmt::format("{} {}[{}];", type.value, values, n.extent));
   line("#pragma unroll");
@@ -193,7 +194,7 @@ bool Emitter::emit_stores_together(const CoreLoop& n) {
   const bool sharing = worth_sharing(std::array{target.value});
   computed_by_both_ = {};
   if (sharing) shared_.emplace_back();
-  const std::string value = unrounded(target);
+  const std::string value = moves ? moved_bits(target.value) : unrounded(target);
   line(fmt::format("{}[{}] = {};", values, name, value));
   shared_.clear();
   --indent_, line("}");
@@ -248,8 +249,9 @@ void Emitter::emit_node(const CoreStore& n) {
   std::vector<std::pair<std::string, std::string>> writes;
   for (const StoreTarget& target : n.targets) {
     if (element_count(target.buffer->shape) == 0) continue;
-    const std::string value =
-        stored(target.buffer->dtype, n.product_sum ? emit_product_sum(target) : unrounded(target));
+    const std::string value = n.product_sum          ? stored(target.buffer->dtype, emit_product_sum(target))
+                              : is_moved(target.value) ? moved_bits(target.value)
+                                                       : stored(target.buffer->dtype, unrounded(target));
     writes.emplace_back(place(target.buffer, target.indices), value);
   }
   if (n.targets.size() > 1)

@@ -8,6 +8,8 @@
 #include "compiler/schedule/nest.h"
 #include "compiler/target/cuda/lower.h"
 #include "loops/product_sum.h"
+#include "loops/rewrite.h"
+#include "loops/threads/fetch.h"
 #include "loops/threads/pipeline_copies.h"
 
 namespace dovetail::cuda {
@@ -38,8 +40,38 @@ bool is_plain(const Expr& factor) {
          });
 }
 
-Product::Operand operand_of(const schedule::Contraction::Factor& factor) {
-  return {factor.stored->dtype, is_plain(factor.stored), factor.depth_last, factor.batch.size()};
+// The elements of the factor that are neighbors in memory along the depth, or along its rows or columns, from the first
+// one of its buffer's last dimension on.
+std::int64_t run_of(const Block& block, const LoadExpr& access) {
+  std::optional<IterKind> along;
+  std::int64_t run = 1;
+  for (std::size_t d = access.indices.size(); d-- > 0;) {
+    const std::int64_t extent = access.buffer->shape[d];
+    if (extent == 1) continue;
+    const auto* index = std::get_if<VarRef>(&access.indices[d]->node);
+    const auto iterator = std::ranges::find_if(
+        block.iterators, [&](const Iterator& one) { return index != nullptr && one.var == index->var; });
+    if (iterator == block.iterators.end() || iterator->extent != extent || (along && *along != iterator->kind)) break;
+    along = iterator->kind;
+    run *= extent;
+  }
+  return run;
+}
+
+Product::Operand operand_of(const Block& block, const schedule::Contraction::Factor& factor) {
+  Product::Operand operand{factor.stored->dtype, is_plain(factor.stored), factor.depth_last, factor.batch.size()};
+  const auto moved = Moved::of(factor.stored);
+  operand.moved = moved && moved->load->buffer->dtype == factor.stored->dtype;
+  operand.aligned = true;
+  visit_exprs(factor.stored, [&](const Expr& e) {
+    const auto* access = std::get_if<LoadExpr>(&e->node);
+    if (access == nullptr) return;
+    operand.gathers |= std::ranges::any_of(access->indices, [](const Expr& index) {
+      return !is_iterator(index) && !std::holds_alternative<IntImm>(index->node);
+    });
+    operand.aligned &= run_of(block, *access) * size_bytes(access->buffer->dtype) % kVectorBytes == 0;
+  });
+  return operand;
 }
 
 }  // namespace
@@ -55,8 +87,8 @@ std::optional<Product> product_of(const schedule::Context& c, const std::string&
                 product->extent(block, product->rows),
                 product->extent(block, product->columns),
                 product->extent(block, product->depth),
-                operand_of(product->left),
-                operand_of(product->right),
+                operand_of(block, product->left),
+                operand_of(block, product->right),
                 product->left.type,
                 !is_floating(product->left.type) || is_product_sum(block),
                 "",
@@ -124,7 +156,7 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
   const auto pass = [&](std::int64_t elements) {  // writing them in one kernel and reading them in the next
     return 2.0 * number(elements * size_bytes(whole.type)) / (kFarBytes * number(processors)) + kNextKernel;
   };
-  const double rounding = whole.rounded_first > 0 ? pass(whole.rounded_first) : 0;
+  const double preparing = whole.prepared_first > 0 ? pass(whole.prepared_first) : 0;
   const auto joining = [&](std::int64_t sums, std::int64_t parts) { return pass(sums) + kPart * number(parts); };
   const std::int64_t tiles = whole.batch * pieces(whole.rows, rows) * pieces(whole.columns, columns);
   if (distribution.stream == 0) {
@@ -135,7 +167,7 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
     const double here = std::ceil(number(tiles * distribution.parts) / number(processors));
     const std::int64_t parts = distribution.parts;
     return Share{here * number(of_depth), here, here,
-                 rounding + (parts == 1 ? 0 : joining(parts * whole.results, parts))};
+                 preparing + (parts == 1 ? 0 : joining(parts * whole.results, parts))};
   }
   const std::int64_t of_tile = pieces(whole.depth, depth);
   const Workers workers = workers_of(tiles, of_tile, distribution.stream * processors);
@@ -148,8 +180,8 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
   constexpr double kMoreOfPiece = 1.1;
   const double here = number(pieces(workers.count, processors));
   return Share{here * number(of_each) * kMoreOfPiece, here, here,
-               rounding + joining((workers.shared + workers.count) * rows * columns,
-                                  pieces(workers.count, workers.shared) + 1)};
+               preparing + joining((workers.shared + workers.count) * rows * columns,
+                                   pieces(workers.count, workers.shared) + 1)};
 }
 
 std::optional<Product> stream_depth(schedule::Context& c, const Product& whole, std::int64_t stream, std::int64_t rows,

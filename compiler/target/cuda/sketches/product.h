@@ -16,6 +16,9 @@
 
 namespace dovetail::cuda {
 
+// What a thread copies at once, in bytes.
+inline constexpr std::int64_t kVectorBytes = 16;
+
 // A contraction in the form that matrix_form gives it.
 struct Product {
   std::string block;
@@ -25,13 +28,17 @@ struct Product {
     bool plain;       // read directly, without gathering patches
     bool depth_last;  // the depth is contiguous in memory
     std::size_t batch_dimensions;
-    bool rounds = false;  // rounded to TF32 on its way to shared memory
+    bool moved;    // elements of memory, or zeros in place of some: nothing is computed on the way
+    bool gathers;  // patches: an index is not an iterator
+    bool aligned;  // consists of pieces of kVectorBytes that are contiguous in memory
+    // Threads copy it in such pieces without holding them: along the depth, or as it is stored.
+    bool is_copied() const { return moved && (plain || (aligned && depth_last)); }
   } left, right;
   DType type;                         // type of the products and of their sum
   bool free_order;                    // products may be added in any order, each fused with its addition
   std::string deep_loop;              // the outermost loop over the depth with several iterations
   std::int64_t deep_extent, results;  // extent of that loop; number of results
-  std::int64_t rounded_first = 0;     // elements of its operands that a kernel before it rounds to TF32
+  std::int64_t prepared_first = 0;    // elements of its operands that a kernel before it prepares
 };
 // The product that the block computes; nullopt: not a contraction.
 std::optional<Product> product_of(const schedule::Context& c, const std::string& name);
@@ -88,7 +95,6 @@ struct ThreadAxis {
 // Distributes the copying of `operand`, a block over one piece of it, over all threads of a block: neighbors in memory
 // on neighboring threads, and if they divide evenly, several per thread: `vector_bytes` of a plain operand.
 // A smaller value also applies to other operands, of which a thread has kVector otherwise.
-inline constexpr std::int64_t kVectorBytes = 16;
 void fetch_together(schedule::Context& c, const std::string& operand, bool plain, std::span<const ThreadAxis> threads,
                     std::int64_t vector_bytes = kVectorBytes);
 

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "compiler/prepare/copy_factors.h"
 #include "compiler/prepare/round_factors.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/target/cuda/intrinsics.h"
@@ -63,6 +64,20 @@ Product::Operand laid_out(Product::Operand operand, bool of_group) {
   const int bytes = size_bytes(operand.stored);
   operand.depth_last = operand.depth_last || bytes == 1 || (of_group && bytes == 4);
   return operand;
+}
+bool is_turned(const Product::Operand& operand, bool of_group) {
+  return operand.depth_last != laid_out(operand, of_group).depth_last;
+}
+
+// Cycles of a processor in which its threads copy an element to shared memory for four warps. Measured on an H200 for
+// patches of bfloat16 (3 x 3 at batch 32), whose indices are divided and whose borders are checked for each element;
+// the others are assumptions. Boxes take no time of threads.
+double cycles_of_element(const Product::Operand& operand) {
+  constexpr double kPatch = 0.8, kElement = 0.4, kInRow = 0.1, kPiece = 0.25;
+  if (operand.gathers && !operand.is_copied()) return kPatch;
+  if (operand.gathers) return kPiece * size_bytes(operand.stored) / static_cast<double>(kVectorBytes);
+  if (!operand.aligned || is_turned(operand, true)) return kElement;
+  return operand.moved ? 0 : kInRow;
 }
 
 // As in matrix_product.cpp: an estimate that was never compared with a measurement.
@@ -115,13 +130,13 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
   if (sums > kMostSumsOfLane) return std::nullopt;
   const auto fits = [&](const Product::Operand& operand, std::int64_t lines) {
     return can_fetch(operand, lines * tile.depth(), tile.threads(), tile.stages,
-                     operand.plain ? kMostPlainBytes / size_bytes(operand.stored) : kMostPatches);
+                     operand.is_copied() ? kMostPlainBytes / size_bytes(operand.stored) : kMostPatches);
   };
   if (!fits(e.left, tile.rows()) || !fits(e.right, tile.columns())) return std::nullopt;
   // Elements without an asynchronous copy are held in separate registers until they are stored.
   const auto kept = [&](const Product::Operand& operand, std::int64_t lines) {
     const std::int64_t bytes = size_bytes(operand.stored);
-    const bool copied = operand.plain && (operand.depth_last || bytes > 1);
+    const bool copied = operand.is_copied() && (operand.depth_last || bytes > 1);
     return tile.stages == 1 || copied ? 0 : lines * tile.depth() / tile.threads();
   };
   constexpr std::int64_t kOthers = 48, kRegistersOfThread = 255;
@@ -144,11 +159,11 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
   const double products = number(instructions * tile.columns()) / 2;
   const double near = number(instructions * (kGroupRows + tile.columns())) * kFragmentBytes / kSharedBytes;
   const double far = number(tile.rows() + tile.columns()) * kFragmentBytes / kFarBytes;
-  // Operations of threads that round, half of which products hide: an assumption.
-  constexpr double kRoundingOperations = 8, kExposed = 0.5, kOperationsPerCycle = 128;
-  const double rounding = number((e.left.rounds ? tile.rows() : 0) + (e.right.rounds ? tile.columns() : 0)) *
-                          number(tile.depth()) * kRoundingOperations * kExposed / kOperationsPerCycle;
-  const double round = number(tile.depth_fragments) * std::max({products, near, far}) + rounding;
+  const double copying = number(tile.depth()) * (number(tile.rows()) * cycles_of_element(e.left) +
+                                                 number(tile.columns()) * cycles_of_element(e.right));
+  constexpr double kExposed = 0.5;  // of the shorter of both: an assumption
+  const double multiplying = number(tile.depth_fragments) * std::max({products, near, far});
+  const double round = std::max(multiplying, copying) + kExposed * std::min(multiplying, copying);
   // With three or more stages, products are still running when the next tile is awaited.
   const double barrier = tile.stages > 2 ? 0 : kBarrier;
   const double wait = std::max(0.0, kWait - number(std::max<std::int64_t>(tile.stages - 2, 0)) * round * at_once);
@@ -157,24 +172,20 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
 
 class TensorProduct {
  public:
-  // `rounding`: blocks that round operands.
+  // `preparing`: blocks that copy operands for it.
   TensorProduct(schedule::Context& c, const Gpu& gpu, Product product, const MatrixMultiply& mma,
-                std::vector<std::string> rounding)
+                std::vector<std::string> preparing)
       : c_(c),
         gpu_(gpu),
         product_(std::move(product)),
         mma_(mma),
         name_(product_.block),
-        rounding_(std::move(rounding)) {}
+        preparing_(std::move(preparing)) {}
 
   bool schedule() {
     const auto tile = choose();
     if (!tile) return false;
-    if (!rounding_.empty() && !rounds_first_) {
-      for (const std::string& block : rounding_)
-        if (!c_.attempt("inline", {block})) return false;
-      product_ = product_of(c_, name_).value();
-    }
+    if (!prepares_first_ && !inline_copies()) return false;
     std::vector<std::string> following = c_.blocks();
     following.erase(following.begin(), std::ranges::find(following, name_) + 1);
     streams_ = tile->distribution.stream > 0;
@@ -212,6 +223,8 @@ class TensorProduct {
     bind_to_blocks();
     for (const std::string& loop : around_fragment_) c_.unroll(loop);
     if (tile->stages > 1) c_.s.pipeline(piece_, tile->stages);
+    for (const std::string& block : preparing_)
+      if (prepares_first_) schedule_copy(block);
     return c_.s.status().ok();
   }
 
@@ -233,23 +246,44 @@ class TensorProduct {
     return [this](std::span<const std::int64_t> before) { return streams_of(product_, before.back()); };
   }
 
-  // The product with operands that are rounded as chosen.
-  Product as_rounded(bool first) const {
-    Product made = product_;
-    for (const std::string& block : rounding_)
-      if (first) made.rounded_first += element_count(c_.buffer(block)->shape);
-    const std::vector<loops::Buffer> factors = prepare::float32_factors(c_.s.program(), product_.block);
-    for (std::size_t i = 0; i < factors.size() && !first; ++i) {
-      if (std::ranges::find(rounding_, factors[i]->name) == rounding_.end()) continue;
-      Product::Operand& operand = i == 0 ? made.left : made.right;
-      operand.rounds = true, operand.plain = false;
-    }
-    return made;
+  // Operands are computed on their way to shared memory.
+  bool inline_copies() {
+    for (const std::string& block : preparing_)
+      if (!c_.attempt("inline", {block})) return false;
+    product_ = product_of(c_, name_).value();
+    return true;
+  }
+
+  // The product with and without copies in memory; equal if it needs none.
+  std::array<Product, 2> forms() {
+    Product first = product_;
+    for (const std::string& block : preparing_) first.prepared_first += element_count(c_.buffer(block)->shape);
+    const schedule::Schedule before = c_.s;
+    const Product inlined = inline_copies() ? product_ : first;
+    c_.s = before;
+    product_ = first;
+    return {inlined, first};
+  }
+
+  // A copy in memory: neighbors along x read neighbors, and each thread stores contiguous elements together.
+  void schedule_copy(const std::string& block) {
+    constexpr std::int64_t kThreads = 256;
+    const loops::Block& copy = *c_.block(block);
+    std::vector<std::string> spatial = c_.own_loops(block);
+    const loops::Expr last = std::get<loops::Store>(copy.body->node).targets.at(0).indices.back();
+    std::size_t innermost = 0;
+    for (std::size_t i = 0; i < copy.iterators.size(); ++i)
+      if (copy.iterators[i].var == std::get<loops::VarRef>(last->node).var) innermost = i;
+    std::int64_t together = kVectorBytes / size_bytes(c_.buffer(block)->dtype);
+    while (c_.extent(spatial.at(innermost)) % together != 0) together /= 2;
+    const auto [outer, inner] = split_loop(c_, spatial[innermost], together);
+    spatial[innermost] = outer;
+    const auto points = share_points(c_, spatial, {inner}, kThreads);
+    if (!points || !bind_points(c_, *points)) return;
+    c_.unroll(inner);
   }
 
   std::optional<TensorTile> choose_of_group() {
-    // Before patches, a kernel would save nothing but the operations that round.
-    const bool plain = product_.left.plain && product_.right.plain;
     std::vector<schedule::Choice> choices{{"groups", among({1, 2})},
                                           {"row_fragments", among({2, 1, 4})},
                                           {"columns", among({128, 256, 64, 32, 16})},
@@ -257,18 +291,16 @@ class TensorProduct {
                                           {"stages", among({4, 3, 5, 6, 2, 1})},
                                           {"parts", among(parts_of_depth(product_))},
                                           {"stream", streams()}};
-    if (!rounding_.empty())
-      choices.push_back(
-          {"round_first", among(plain ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0})});
-    const std::array<Product, 2> rounded{as_rounded(false), as_rounded(true)};
+    if (!preparing_.empty()) choices.push_back({"prepare_first", among({0, 1})});
+    const std::array<Product, 2> products = forms();
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
       return Result<schedule::Cost>([&](std::span<const std::int64_t> values) {
-        const Product& product = rounding_.empty() ? product_ : rounded.at(static_cast<std::size_t>(values.back()));
+        const Product& product = products.at(preparing_.empty() ? 1 : static_cast<std::size_t>(values.back()));
         return group_cycles(product, TensorTile::of_group(values, mma_.depth), gpu_);
       });
     });
     if (chosen.empty()) return std::nullopt;
-    rounds_first_ = !rounding_.empty() && chosen.back() == 1;
+    prepares_first_ = !preparing_.empty() && chosen.back() == 1;
     mma_ = find_group_multiply(mma_.left, mma_.right, mma_.sum, chosen[2]).value();
     return TensorTile::of_group(chosen, mma_.depth);
   }
@@ -318,7 +350,7 @@ class TensorProduct {
     c_.s.transform_layout(sum(), fmt::format("{}", fmt::join(parts, ",")));
     for (const bool is_left : {true, false}) {
       const Product::Operand& operand = is_left ? product_.left : product_.right;
-      if (!is_turned(operand)) continue;
+      if (!is_turned(operand, mma_.of_group())) continue;
       std::vector<std::string> turned;
       const std::size_t rank = operand.batch_dimensions + 2;
       for (std::size_t d = 0; d < rank; ++d)
@@ -327,13 +359,11 @@ class TensorProduct {
     }
   }
 
-  bool is_turned(const Product::Operand& operand) const {
-    return operand.depth_last != laid_out(operand, mma_.of_group()).depth_last;
-  }
   // Neighboring lanes have neighboring elements of a row even if each element is stored in another row.
   void fetch(const std::string& copy, const Product::Operand& operand, std::span<const ThreadAxis> threads) {
     const int bytes = size_bytes(operand.stored);
-    fetch_together(c_, copy, operand.plain, threads, bytes == 4 && is_turned(operand) ? bytes : kVectorBytes);
+    const bool alone = bytes == 4 && is_turned(operand, mma_.of_group());
+    fetch_together(c_, copy, operand.plain || operand.is_copied(), threads, alone ? bytes : kVectorBytes);
   }
 
   void cut(const TensorTile& tile) {
@@ -441,8 +471,8 @@ class TensorProduct {
   Product product_;
   MatrixMultiply mma_;
   std::string name_;
-  std::vector<std::string> rounding_;                          // blocks that round operands to TF32
-  bool rounds_first_ = false;                                  // they are kernels before the product
+  std::vector<std::string> preparing_;                         // blocks that copy operands for the product
+  bool prepares_first_ = false;                                // they are kernels before it
   bool streams_ = false;                                       // workers iterate over pieces of all tiles
   std::string piece_, group_, warp_, lane_row_, lane_column_;  // group_: over groups of four warps
   std::vector<std::string> blocks_;                            // loops over tiles
@@ -455,29 +485,27 @@ class TensorProduct {
 
 namespace {
 
-// Blocks that the preparation has added to round operands of a product.
-std::vector<std::string> rounding_blocks(const schedule::Context& c) {
-  std::vector<std::string> rounding = c.blocks();
-  std::erase_if(rounding, [](const std::string& name) { return !name.ends_with(prepare::kRounded); });
-  return rounding;
+// Blocks that the preparation has added to copy operands of a product.
+std::vector<std::string> preparing_blocks(const schedule::Context& c) {
+  std::vector<std::string> preparing = c.blocks();
+  std::erase_if(preparing, [](const std::string& name) { return !name.ends_with(prepare::kPrepared); });
+  return preparing;
 }
 
-// Whether the product's operands are constants that have been rounded, or results of such blocks.
+// Whether the product's operands are constants, or results of such blocks, that have been rounded.
 bool has_rounded_factors(const schedule::Context& c, const std::string& product) {
   const std::vector<loops::Buffer> factors = prepare::float32_factors(c.s.program(), product);
-  const auto is_rounded = [&](const loops::Buffer& factor) {
+  return !factors.empty() && std::ranges::all_of(factors, [&](const loops::Buffer& factor) {
     const std::string fact = fmt::format("round_factors {} {}", product, factor->name);
-    return factor->name.ends_with(prepare::kRounded) ||
-           std::ranges::find(c.task.prepared, fact) != c.task.prepared.end();
-  };
-  return !factors.empty() && std::ranges::all_of(factors, is_rounded);
+    return std::ranges::find(c.task.prepared, fact) != c.task.prepared.end();
+  });
 }
 
 bool sketch_product(schedule::Context& c, const Gpu& gpu, bool of_group) {
   for (const Parameter& parameter : c.task.program.parameters)
     if (parameter.role != ParameterRole::constant) c.follow_layout(parameter.buffer->name);
-  std::vector<std::string> rounding = of_group ? rounding_blocks(c) : std::vector<std::string>();
-  inline_elementwise(c, rounding);
+  std::vector<std::string> preparing = of_group ? preparing_blocks(c) : std::vector<std::string>();
+  inline_elementwise(c, preparing);
   const auto found = find_product(c);
   if (!found || !found->free_order || found->rows < (of_group ? kFewestGroupRows : kFewestTensorRows) ||
       found->columns < kFewestTensorColumns)
@@ -489,7 +517,7 @@ bool sketch_product(schedule::Context& c, const Gpu& gpu, bool of_group) {
                             : allowed_instruction(gpu, left, right, found->type);
   if (!mma || found->depth < mma->depth / 2) return false;
   if (of_group && mma->rounds_factors() && !(gpu.tf32 && has_rounded_factors(c, found->block))) return false;
-  if (!TensorProduct(c, gpu, *found, *mma, std::move(rounding)).schedule()) return !c.s.status().ok();
+  if (!TensorProduct(c, gpu, *found, *mma, std::move(preparing)).schedule()) return !c.s.status().ok();
   schedule_points(c);
   return true;
 }

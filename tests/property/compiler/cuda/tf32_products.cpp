@@ -28,7 +28,7 @@ const cuda::Gpu& hopper_tf32() {
 
 enum class Rounded { on_the_way, first };
 schedule::Decisions in_tf32(schedule::Decisions decisions, Rounded rounded) {
-  decisions["round_first"] = rounded == Rounded::first ? "1" : "0";
+  decisions["prepare_first"] = rounded == Rounded::first ? "1" : "0";
   return decisions;
 }
 

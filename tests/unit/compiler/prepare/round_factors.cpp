@@ -111,14 +111,14 @@ TEST_CASE("prepare: constant factors are rounded ahead of time, others by a bloc
   %y: float32[3, 5] = MatMul(%x, %w)
 )";
   const Prepared both = prepared(kWeights, true), constants = prepared(kWeights, false);
-  CHECK(both.steps == std::vector<std::string>{"round_factors gemm in0", "round_factors gemm in1"});
+  CHECK(both.steps == std::vector<std::string>{"round_factors gemm in0.prepared", "round_factors gemm in1"});
   CHECK(both.constants == 1);
   CHECK(is_close(both));
-  CHECK_THAT(loops::to_string(both.program), ContainsSubstring("block in0.rounded"));
+  CHECK_THAT(loops::to_string(both.program), ContainsSubstring("block in0.prepared"));
   CHECK(constants.steps == std::vector<std::string>{"round_factors gemm in1"});
   CHECK(constants.constants == 1);
   CHECK(is_close(constants));
-  CHECK_THAT(loops::to_string(constants.program), !ContainsSubstring(".rounded"));
+  CHECK_THAT(loops::to_string(constants.program), !ContainsSubstring(".prepared"));
 }
 
 TEST_CASE("prepare: a factor that another operator reads too is not changed for it") {
@@ -127,7 +127,7 @@ TEST_CASE("prepare: a factor that another operator reads too is not changed for 
   %z: float32[6, 6] = Add(%y, %x)
 )",
                                  true);
-  CHECK(both.steps == std::vector<std::string>{"round_factors gemm in0"});
+  CHECK(both.steps == std::vector<std::string>{"round_factors gemm in0.prepared"});
   CHECK(is_close(both));
   // With a product of zeros, what remains is the exact operand: it would differ if the sum read rounded numbers.
   const std::string text = loops::to_string(both.program);
@@ -140,8 +140,8 @@ TEST_CASE("prepare: the block that rounds stores its results with the depth last
 )",
                                  true);
   CHECK(is_close(both));
-  CHECK_THAT(loops::to_string(both.program), ContainsSubstring("alloc in0.rounded: float32[3, 6]") &&
-                                                 ContainsSubstring("alloc in1.rounded: float32[5, 6]"));
+  CHECK_THAT(loops::to_string(both.program), ContainsSubstring("alloc in0.prepared: float32[3, 6]") &&
+                                                 ContainsSubstring("alloc in1.prepared: float32[5, 6]"));
 }
 
 TEST_CASE("prepare: products of other types are not rounded") {
