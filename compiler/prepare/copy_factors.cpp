@@ -107,8 +107,8 @@ Program with_value(Program program, const std::string& name, const std::function
 
 std::optional<ScatteredFactor> scattered_factor(const Program& program, const std::string& main) {
   const auto path = schedule::find_block(program.body, main);
-  const auto product = path ? schedule::require_contraction(*path, "copy_factors")
-                            : Result<schedule::Contraction>(Diagnostic{"no block", main, "", ""});
+  if (!path) return std::nullopt;
+  const auto product = schedule::require_contraction(*path, "copy_factors");
   if (!product.ok()) return std::nullopt;
   const Block& block = *schedule::as_block(path->back());
   const auto right = scattered(block, product->right, product->left);

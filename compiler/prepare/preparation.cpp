@@ -70,7 +70,8 @@ std::vector<std::uint32_t> sums_along(const NdArray& array, std::size_t dimensio
 }
 
 // The index map that moves the dimensions indexed by `depth` to the end, in its order, each indexed by one iterator.
-// nullopt if one has several, none of them is indexed by the depth, or they are already there (`is_last`) in that order.
+// nullopt if one has several, none of them is indexed by the depth, or they are already there (`is_last`) in that
+// order.
 std::optional<std::string> map_to_depth_last(const Block& block, const std::vector<std::size_t>& depth,
                                              const LoadExpr& access, bool is_last) {
   std::vector<std::string> others;
@@ -252,8 +253,13 @@ void Preparation::put_channels_last(const std::string& main, std::int64_t bytes,
   if (!fits(product.iterators[found->channels].extent) || (!found->patches && !turned && fits(found->run)) ||
       (is_floating(product.writes.front().buffer->dtype) && !is_product_sum(product)))
     return;
-  task.program = with_innermost(std::move(task.program), main, found->channels);
-  put_depth_last(main, found->other->dtype);
+  bool is_innermost = true;
+  for (std::size_t i = found->channels + 1; i < product.iterators.size(); ++i)
+    is_innermost &= product.iterators[i].extent == 1;
+  if (!is_innermost) {
+    task.program = with_innermost(std::move(task.program), main, found->channels);
+    put_depth_last(main, found->other->dtype);
+  }
   task.program = with_copy(std::move(task.program), main, found->buffer);
   task.prepared.push_back(fmt::format("put_channels_last {} {}", main, found->buffer->name));
 }

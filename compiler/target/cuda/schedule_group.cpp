@@ -57,13 +57,13 @@ std::optional<GroupProduct> group_product(const loops::Program& program, bool tf
     const auto product = schedule::require_contraction(path, "prepare");
     if (!product.ok()) continue;
     const loops::Block& block = *schedule::as_block(path.back());
-    const auto mma = find_matrix_multiply(product->left.stored->dtype, product->right.stored->dtype, product->left.type);
-    if (found || !mma || (mma->rounds_factors() && !tf32) ||
-        (is_floating(mma->sum) && !loops::is_product_sum(block)) ||
+    const auto mma =
+        find_matrix_multiply(product->left.stored->dtype, product->right.stored->dtype, product->left.type);
+    if (found || !mma || (mma->rounds_factors() && !tf32) || (is_floating(mma->sum) && !loops::is_product_sum(block)) ||
         product->extent(block, product->rows) < kFewestGroupRows ||
         product->extent(block, product->columns) <= kMostColumnsOfReduction)
       return std::nullopt;
-    found = {block.name, size_bytes(product->left.stored->dtype)};
+    found = GroupProduct{block.name, size_bytes(product->left.stored->dtype)};
   }
   return found;
 }

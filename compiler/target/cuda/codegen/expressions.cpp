@@ -241,9 +241,9 @@ std::string Emitter::moved_bits(const Expr& expr) {
   const TypeNames& bits = names_of(DType::uint16);
   if (const auto* n = std::get_if<FloatImm>(&expr->node)) {
     const auto value = static_cast<float>(n->value);
-    return fmt::format("{}({})", bits.value,
-                       expr->dtype == DType::float16 ? float16_bits::to_float16(value)
-                                                     : float16_bits::to_bfloat16(value));
+    return fmt::format(
+        "{}({})", bits.value,
+        expr->dtype == DType::float16 ? float16_bits::to_float16(value) : float16_bits::to_bfloat16(value));
   }
   if (const auto* n = std::get_if<LoadExpr>(&expr->node))
     return element_count(n->buffer->shape) == 0 ? fmt::format("{}(0)", bits.value) : place(n->buffer, n->indices);

@@ -249,7 +249,7 @@ void Emitter::emit_node(const CoreStore& n) {
   std::vector<std::pair<std::string, std::string>> writes;
   for (const StoreTarget& target : n.targets) {
     if (element_count(target.buffer->shape) == 0) continue;
-    const std::string value = n.product_sum          ? stored(target.buffer->dtype, emit_product_sum(target))
+    const std::string value = n.product_sum            ? stored(target.buffer->dtype, emit_product_sum(target))
                               : is_moved(target.value) ? moved_bits(target.value)
                                                        : stored(target.buffer->dtype, unrounded(target));
     writes.emplace_back(place(target.buffer, target.indices), value);

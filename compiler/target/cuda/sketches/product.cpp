@@ -48,12 +48,15 @@ std::int64_t run_of(const Block& block, const LoadExpr& access) {
   for (std::size_t d = access.indices.size(); d-- > 0;) {
     const std::int64_t extent = access.buffer->shape[d];
     if (extent == 1) continue;
-    const auto* index = std::get_if<VarRef>(&access.indices[d]->node);
+    // Of a subrange (is_iterator), the last term is the iterator.
+    const auto* sum = is_iterator(access.indices[d]) ? std::get_if<loops::Binary>(&access.indices[d]->node) : nullptr;
+    const auto* index = std::get_if<VarRef>(&(sum != nullptr ? sum->b : access.indices[d])->node);
     const auto iterator = std::ranges::find_if(
         block.iterators, [&](const Iterator& one) { return index != nullptr && one.var == index->var; });
-    if (iterator == block.iterators.end() || iterator->extent != extent || (along && *along != iterator->kind)) break;
+    if (iterator == block.iterators.end() || (along && *along != iterator->kind)) break;
     along = iterator->kind;
-    run *= extent;
+    run *= iterator->extent;
+    if (iterator->extent != extent) break;
   }
   return run;
 }
@@ -96,10 +99,9 @@ std::optional<Product> product_of(const schedule::Context& c, const std::string&
                 0};
   found.results = found.batch * found.rows * found.columns;
   for (const std::size_t i : product->depth) {
-    if (block.iterators[i].extent <= 1) continue;
+    if (block.iterators[i].extent <= found.deep_extent) continue;
     found.deep_loop = std::get<VarRef>(block.iterators[i].binding->node).var->name;
     found.deep_extent = block.iterators[i].extent;
-    break;
   }
   return found;
 }

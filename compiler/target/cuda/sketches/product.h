@@ -28,15 +28,15 @@ struct Product {
     bool plain;       // read directly, without gathering patches
     bool depth_last;  // the depth is contiguous in memory
     std::size_t batch_dimensions;
-    bool moved;    // elements of memory, or zeros in place of some: nothing is computed on the way
-    bool gathers;  // patches: an index is not an iterator
-    bool aligned;  // consists of pieces of kVectorBytes that are contiguous in memory
+    bool moved = false;    // elements of memory, or zeros in place of some: nothing is computed on the way
+    bool gathers = false;  // patches: an index is not an iterator
+    bool aligned = false;  // consists of pieces of kVectorBytes that are contiguous in memory
     // Threads copy it in such pieces without holding them: along the depth, or as it is stored.
     bool is_copied() const { return moved && (plain || (aligned && depth_last)); }
   } left, right;
   DType type;                         // type of the products and of their sum
   bool free_order;                    // products may be added in any order, each fused with its addition
-  std::string deep_loop;              // the outermost loop over the depth with several iterations
+  std::string deep_loop;              // the loop over the depth with the most iterations, the outermost of equal ones
   std::int64_t deep_extent, results;  // extent of that loop; number of results
   std::int64_t prepared_first = 0;    // elements of its operands that a kernel before it prepares
 };

@@ -93,9 +93,8 @@ std::optional<double> tensor_cycles(const Product& whole, const TensorTile& tile
   if (!can_fetch(e.left, tile.rows() * tile.depth(), tile.threads(), tile.stages) ||
       !can_fetch(e.right, tile.columns() * tile.depth(), tile.threads(), tile.stages))
     return std::nullopt;
-  const std::int64_t shared =
-      shared_bytes(laid_out(e.left, false), tile.rows(), laid_out(e.right, false), tile.columns(), tile.depth(),
-                   tile.stages);
+  const std::int64_t shared = shared_bytes(laid_out(e.left, false), tile.rows(), laid_out(e.right, false),
+                                           tile.columns(), tile.depth(), tile.stages);
   if (shared > gpu.shared_bytes) return std::nullopt;
   const auto share =
       share_of(whole, tile.distribution, tile.rows(), tile.columns(), tile.depth(), tile.stages, gpu.processors);

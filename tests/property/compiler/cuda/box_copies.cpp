@@ -126,8 +126,8 @@ TEST_CASE("cuda: weights of bytes are turned ahead of time and come by boxes, al
     CHECK(list.back().scheduled.constants.size() == 1);
     CHECK(fetches_of(list.back()).boxes > 0);
     CHECK(fetches_of(list.back()).copies == 0);
-    list.push_back(drawn_case(fmt::format(R"(graph g(%x: {}[1, 64, 5, 8]) -> (%y)
-  constant %w: int8[40, 64, 1, 1]
+    list.push_back(drawn_case(fmt::format(R"(graph g(%x: {}[1, 128, 5, 8]) -> (%y)
+  constant %w: int8[40, 128, 1, 1]
   %y: int32[1, 40, 5, 8] = ConvInteger(%x, %w)
 )",
                                           type),

@@ -19,13 +19,13 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-struct Prepared {
+struct CopiedGroup {
   loops::Program program;
   std::vector<std::string> steps;
   bool changed_constants, same_values;
 };
-enum class Sums { free, in_order };
-Prepared prepared(const std::string& text, Sums sums = Sums::free, bool turned = false) {
+enum class OrderOfSums { free, in_order };
+CopiedGroup copied_group(const std::string& text, OrderOfSums sums = OrderOfSums::free, bool turned = false) {
   SplitMix64 random(3);
   const auto draw = [&](const graph::TensorType& type) {
     NdArray array(type.dtype, type.shape);
@@ -38,7 +38,7 @@ Prepared prepared(const std::string& text, Sums sums = Sums::free, bool turned =
   auto groups = fuse_groups(*graph, graph->topological_order()).value();
   REQUIRE(groups.size() == 1);
   FusedGroup& group = groups[0];
-  if (sums == Sums::in_order) group.program = loops::with_fixed_rounding(std::move(group.program));
+  if (sums == OrderOfSums::in_order) group.program = loops::with_fixed_rounding(std::move(group.program));
   std::vector<NdArray> arguments;
   for (std::size_t i = 0; i < group.arguments.size(); ++i)
     arguments.push_back(group.constants[i] != nullptr ? *group.constants[i]
@@ -60,10 +60,9 @@ constexpr const char* kWindow = R"(graph g(%x: float16[2, 8, 5, 4]) -> (%y)
 }  // namespace
 
 TEST_CASE("prepare: the image of a window is copied with channels last, and the depth ends with them") {
-  const Prepared window = prepared(kWindow);
+  const CopiedGroup window = copied_group(kWindow);
   INFO(loops::to_string(window.program));
-  CHECK(window.steps ==
-        std::vector<std::string>{"put_depth_last conv in1 i0,i2,i3,i1", "put_channels_last conv pad"});
+  CHECK(window.steps == std::vector<std::string>{"put_depth_last conv in1 i0,i2,i3,i1", "put_channels_last conv pad"});
   CHECK(window.changed_constants);
   CHECK(window.same_values);
   CHECK_THAT(loops::to_string(window.program), ContainsSubstring("alloc pad.prepared: float16[2, 7, 6, 8]"));
@@ -71,28 +70,29 @@ TEST_CASE("prepare: the image of a window is copied with channels last, and the 
 
 TEST_CASE("prepare: an image whose rows do not fill pieces is copied with channels last too, a fitting one if asked") {
   const auto point = [](std::int64_t width, bool turned) {
-    return prepared(fmt::format(R"(graph g(%x: float16[2, 8, 1, {0}]) -> (%y)
+    return copied_group(fmt::format(R"(graph g(%x: float16[2, 8, 1, {0}]) -> (%y)
   constant %w: float16[3, 8, 1, 1]
   %y: float16[2, 3, 1, {0}] = Conv(%x, %w)
 )",
-                                width),
-                    Sums::free, turned);
+                                    width),
+                        OrderOfSums::free, turned);
   };
   for (const auto& [width, turned, copied] :
        {std::tuple{7, false, true}, std::tuple{8, false, false}, std::tuple{8, true, true}}) {
     INFO(width << turned);
-    const Prepared one = point(width, turned);
+    const CopiedGroup one = point(width, turned);
     CHECK(one.same_values);
     CHECK(one.steps.empty() != copied);
   }
 }
 
 TEST_CASE("prepare: an image is left as it is where sums keep their order, or constants or channels do not fit") {
-  for (const Prepared& one : {prepared(kWindow, Sums::in_order), prepared(R"(graph g(%x: float16[2, 6, 5, 4]) -> (%y)
+  for (const CopiedGroup& one :
+       {copied_group(kWindow, OrderOfSums::in_order), copied_group(R"(graph g(%x: float16[2, 6, 5, 4]) -> (%y)
   constant %w: float16[3, 6, 3, 3]
   %y: float16[2, 3, 3, 2] = Conv(%x, %w)
 )"),
-                              prepared(R"(graph g(%x: float16[2, 8, 5, 4], %w: float16[3, 8, 3, 3]) -> (%y)
+        copied_group(R"(graph g(%x: float16[2, 8, 5, 4], %w: float16[3, 8, 3, 3]) -> (%y)
   %y: float16[2, 3, 3, 2] = Conv(%x, %w)
 )")}) {
     INFO(loops::to_string(one.program));

@@ -108,7 +108,8 @@ TEST_CASE("gpu peak: NVIDIA's compiler accepts every kernel") {
   if (!compiler) return test::skip("no NVRTC: " + compiler.errors().front().why);
   const std::string warps = text_of({warp_of(DType::float16), warp_of(DType::bfloat16), warp_of(DType::float32),
                                      warp_of(DType::int8)}),
-                    groups = text_of({group_of(DType::float16), group_of(DType::bfloat16), group_of(DType::int8)});
+                    groups = text_of({group_of(DType::float16), group_of(DType::bfloat16), group_of(DType::float32),
+                                      group_of(DType::int8)});
   const std::string others = explore::multiply_text() + explore::copy_text();
   for (const auto& [text, architecture] :
        {std::pair(warps, "sm_80"), std::pair(warps + groups, "sm_90a"), std::pair(others, "sm_80")}) {
