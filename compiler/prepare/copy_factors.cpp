@@ -8,6 +8,7 @@
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/nest.h"
 #include "loops/rewrite.h"
+#include "loops/simplify.h"
 #include "loops/threads/fetch.h"
 
 namespace dovetail::prepare {
@@ -49,7 +50,8 @@ Stmt with_regions(const Stmt& stmt) {
 
 std::optional<ScatteredFactor> scattered(const Block& block, const schedule::Contraction::Factor& factor,
                                          const schedule::Contraction::Factor& other) {
-  const auto moved = Moved::of(factor.stored), of_other = Moved::of(other.stored);
+  const Expr stored = without_constant_iterators(block, factor.stored);
+  const auto moved = Moved::of(stored), of_other = Moved::of(other.stored);
   if (!moved || !of_other || moved->load->buffer->dtype != factor.stored->dtype) return std::nullopt;
   ScatteredFactor found{moved->load->buffer, of_other->load->buffer, 0, false, 1};
   std::size_t channels = 0;
@@ -68,6 +70,13 @@ std::optional<ScatteredFactor> scattered(const Block& block, const schedule::Con
 }
 
 }  // namespace
+
+Expr without_constant_iterators(const Block& block, const Expr& expr) {
+  VarMap zero;
+  for (const Iterator& iterator : block.iterators)
+    if (iterator.extent == 1) zero[iterator.var.get()] = int_imm(0);
+  return simplify(substitute(expr, zero), {});
+}
 
 Program with_copy(Program program, const std::string& main, const Buffer& from) {
   const schedule::Path path = schedule::find_block(program.body, main).value();

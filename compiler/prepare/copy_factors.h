@@ -30,6 +30,9 @@ struct ScatteredFactor {
   bool patches;                 // an index consists of several iterators, or of multiples
   std::int64_t run;             // elements of rows or columns that are contiguous
 };
+// The expression in which iterators of one value are 0: the index of a window of one element becomes an iterator.
+loops::Expr without_constant_iterators(const loops::Block& block, const loops::Expr& expr);
+
 // nullopt: neither factor is of that form, or one is more than an element of a buffer or a constant in its place.
 std::optional<ScatteredFactor> scattered_factor(const loops::Program& program, const std::string& main);
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/prepare/copy_factors.h"
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/target/cuda/lower.h"
@@ -66,7 +67,7 @@ Product::Operand operand_of(const Block& block, const schedule::Contraction::Fac
   const auto moved = Moved::of(factor.stored);
   operand.moved = moved && moved->load->buffer->dtype == factor.stored->dtype;
   operand.aligned = true;
-  visit_exprs(factor.stored, [&](const Expr& e) {
+  visit_exprs(prepare::without_constant_iterators(block, factor.stored), [&](const Expr& e) {
     const auto* access = std::get_if<LoadExpr>(&e->node);
     if (access == nullptr) return;
     operand.gathers |= std::ranges::any_of(access->indices, [](const Expr& index) {

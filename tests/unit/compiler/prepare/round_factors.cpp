@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "compiler/graph/parse.h"
 #include "compiler/prepare/preparation.h"
+#include "compiler/schedule/caching.h"
 #include "loops/interpreter.h"
 #include "loops/print.h"
 #include "tests/catch.h"
@@ -67,7 +68,6 @@ bool is_rounded_closely(const RoundedGroup& one) {
 TEST_CASE("prepare: float32 is rounded to the nearest TF32 number, ties away from zero") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<std::pair<float, float>> numbers{{1.0F, 1.0F},
-                                                     {0x1.001fffp0F, 0x1.000p0F + 0x1p-11F * 2},
                                                      {0x1.002p0F, 0x1.004p0F},      // a tie
                                                      {-0x1.002p0F, -0x1.004p0F},    // away from zero
                                                      {0x1.001ffep0F, 0x1.0p0F},     // just below
@@ -90,14 +90,10 @@ TEST_CASE("prepare: float32 is rounded to the nearest TF32 number, ties away fro
                       y = loops::make_buffer("y", DType::float32, {count});
   const loops::Var i = loops::make_var("i");
   loops::Program program{"round", {{x, loops::ParameterRole::input}, {y, loops::ParameterRole::output}}, {}, nullptr};
-  program.body = loops::make_stmt(
-      loops::For{i,
-                 count,
-                 loops::ForKind::serial,
-                 "",
-                 {},
-                 loops::store(y, {loops::ref(i)}, prepare::rounded_to_tf32(loops::load(x, {loops::ref(i)})))});
-  const NdArray computed = loops::evaluate(program, {values}).value()[0], ahead = prepare::rounded_to_tf32(values);
+  program.body = schedule::compute_nest("round", {{i, count, loops::IterKind::spatial, nullptr}}, y, {loops::ref(i)},
+                                        prepare::rounded_to_tf32(loops::load(x, {loops::ref(i)})));
+  const std::vector<NdArray> arguments{values};
+  const NdArray computed = loops::evaluate(program, arguments).value()[0], ahead = prepare::rounded_to_tf32(values);
   for (const NdArray* const rounded : {&computed, &ahead}) {
     for (std::size_t n = 0; n < numbers.size(); ++n) {
       INFO("number " << n);
@@ -131,7 +127,7 @@ TEST_CASE("prepare: a factor that another operator reads too is not changed for 
   %z: float32[6, 6] = Add(%y, %x)
 )",
                                           true);
-  CHECK(both.steps == std::vector<std::string>{"round_factors gemm in0.prepared"});
+  CHECK(both.steps == std::vector<std::string>{"round_factors gemm in0.prepared", "round_factors gemm in1.prepared"});
   CHECK(is_rounded_closely(both));
   // With a product of zeros, what remains is the exact operand: it would differ if the sum read rounded numbers.
   const std::string text = loops::to_string(both.program);
