@@ -59,13 +59,13 @@ constexpr ImageLayer kImageLayers[] = {{R"(graph window(%x: float16[2, 16, 6, 5]
   constant %w: float16[40, 32, 3, 3]
   %y: float16[1, 40, 6, 5] = Conv(%x, %w) {pads=[1, 1, 1, 1]}
 )",
-                              false, "2"},
-                             {R"(graph workers(%x: bfloat16[1, 16, 8, 7]) -> (%y)
+                                        false, "2"},
+                                       {R"(graph workers(%x: bfloat16[1, 16, 8, 7]) -> (%y)
   constant %w: bfloat16[80, 16, 3, 3]
   %y: bfloat16[1, 80, 8, 7] = Conv(%x, %w) {pads=[1, 1, 1, 1]}
 )",
-                              false, "1", "1"},
-                             {R"(graph tf32(%x: float32[1, 12, 6, 7]) -> (%y)
+                                        false, "1", "1"},
+                                       {R"(graph tf32(%x: float32[1, 12, 6, 7]) -> (%y)
   constant %w: float32[40, 12, 3, 3]
   %y: float32[1, 40, 6, 7] = Conv(%x, %w) {pads=[1, 1, 1, 1]}
 )"}};
@@ -83,7 +83,8 @@ NdArray drawn_integers(const graph::TensorType& type, SplitMix64& random) {
 Case case_of_layer(const ImageLayer& layer, ImageCopies copies, cuda::Gpu gpu = hopper()) {
   SplitMix64 random(5);
   const auto draw = [&](const graph::TensorType& type) { return drawn_integers(type, random); };
-  const auto graph = graph::parse(layer.graph, "layer", [&](auto, const graph::TensorType& type) { return draw(type); });
+  const auto graph =
+      graph::parse(layer.graph, "layer", [&](auto, const graph::TensorType& type) { return draw(type); });
   if (!graph) FAIL(to_string(graph.errors()));
   schedule::Decisions decisions{
       {"depth_fragments", "2"}, {"stages", "2"}, {"parts", layer.parts}, {"stream", layer.stream}};
@@ -149,8 +150,7 @@ TEST_CASE("cuda: of an image with channels last, threads hold no patches, and a 
 TEST_CASE("cuda: kernels of all architectures agree on constants whose depth ends with the channels") {
   for (const ImageLayer& layer : kImageLayers) {
     cuda::Gpu older = cuda::parse_gpu("", "sm_80").value();
-    const Case newer = case_of_layer(layer, ImageCopies::first),
-               one = case_of_layer(layer, ImageCopies::first, older);
+    const Case newer = case_of_layer(layer, ImageCopies::first), one = case_of_layer(layer, ImageCopies::first, older);
     INFO(one.name << "\n" << loops::to_string(one.scheduled.program));
     CHECK(one.scheduled.constants == newer.scheduled.constants);
     CHECK(one.scheduled.kind == "tensor_product");
