@@ -5,7 +5,7 @@
 module dovetail_epilogue_formal import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BATCH * BLOCK_OUT,
   localparam int unsigned AccWidth = ACC_DEPTH_LOG2,
-  localparam int unsigned ToAcc = TIMING_GEMM_READ_TO_WRITE,
+  localparam int unsigned ToAcc = TIMING_GEMM_READ_TO_WRITE - 1,  // the step comes a cycle after R
   localparam int unsigned ToOut = TIMING_ACC_TO_OUT + (TABLE_ENABLED != 0 ? TIMING_TABLE_TO_OUT : 0)
 ) (
   input logic                            clk_i,
