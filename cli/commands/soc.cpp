@@ -162,6 +162,10 @@ class Soc : public Command {
     if (!inputs_.empty()) return "--input";
     if (!session_.model.source.layers.empty()) return "--layer";
     if (output_dir_) return "--output-dir";
+    if (!session_.model.shapes.empty()) return "--shape";
+    if (session_.seed != SessionArguments{}.seed) return "--seed";
+    if (session_.model.level != ModelArguments{}.level) return "-O";
+    if (wait_ != "interrupt") return "--wait";
     return std::nullopt;
   }
 

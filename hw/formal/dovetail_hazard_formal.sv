@@ -238,7 +238,8 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
         assert (r_step.use_imm == last.use_imm);
       end
       if (r_valid && !last.gemm && !last.empty) begin
-        assert (\u_dut.phase_q == (no_read_yet ? (vector && !repeated ? 2'd0 : 2'd2) : NextOps[last.op] && reads == 2'd1 ? 2'd1 : 2'd2));
+        assert (\u_dut.phase_q == (no_read_yet && vector && !repeated ? 2'd0 :
+                                   !no_read_yet && NextOps[last.op] && reads == 2'd1 ? 2'd1 : 2'd2));
         assert (reads <= (NextOps[last.op] ? 2'd2 : 2'd1));
         if (!no_read_yet) assert (vector);
       end

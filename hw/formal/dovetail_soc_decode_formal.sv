@@ -1,6 +1,7 @@
-// Proof of dovetail_soc_decode: an access of the processor reaches the target of its window and no other, and is answered
-// exactly once, by that target, or with DECERR outside of all windows. While each target accepts an access and answers it
-// within Fair cycles, and the processor takes the answer within Fair cycles, every access ends within a few times Fair.
+// Proof of dovetail_soc_decode: an access of the processor reaches the target of its window and no other, and is
+// answered exactly once, by that target, or with DECERR outside of all windows. While each target accepts an access
+// and answers it within Fair cycles, and the processor takes the answer within Fair cycles, every access ends within
+// a few times Fair.
 module dovetail_soc_decode_formal import dovetail_soc_pkg::*; #(
   parameter int unsigned MemoryLog2 = MEMORY_LOG2,
   parameter int unsigned Fair = 3,

@@ -1,7 +1,7 @@
-// Proof of dovetail_soc_lite: each access is answered once, in the cycle after it is accepted, and the answer is held until
-// it is taken. A register is written, or read, in the one cycle in which its access is accepted, and only if the access is
-// one of a whole word of a register that exists; then the answer is OKAY, else SLVERR. An access that is offered is
-// accepted as soon as the answer before it is taken, a write with both of its parts.
+// Proof of dovetail_soc_lite: each access is answered once, in the cycle after it is accepted, and the answer is held
+// until it is taken. A register is written, or read, in the one cycle in which its access is accepted, and only if
+// the access is one of a whole word of a register that exists; then the answer is OKAY, else SLVERR. An access that
+// is offered is accepted as soon as the answer before it is taken, a write with both of its parts.
 module dovetail_soc_lite_formal (
   input logic        clk_i,
   input logic        arvalid_i,

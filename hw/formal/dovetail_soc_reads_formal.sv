@@ -1,11 +1,11 @@
-// Proof of the reads of dovetail_soc_arbiter: each burst of the accelerator and each access of the processor is offered to
-// the memory once, unchanged, and held until it is accepted; each answer goes to the one that asked. An access of the
-// processor never has another burst before or after it in flight, so the memory's order is that of the answers. With an
-// idle processor the accelerator has the port in the cycle in which it asks.
+// Proof of the reads of dovetail_soc_arbiter: each burst of the accelerator and each access of the processor is
+// offered to the memory once, unchanged, and held until it is accepted; each answer goes to the one that asked. An
+// access of the processor never has another burst before or after it in flight, so the memory's order is that of the
+// answers. With an idle processor the accelerator has the port in the cycle in which it asks.
 //
-// Live: while the memory accepts an address, and sends the next beat, within Fair cycles, something moves at least every
-// Fair + 1 cycles while anything is open. At most one burst goes before an access of the processor that waits, and at most
-// one access before a burst that waits; a burst has at most 256 beats. So each ends.
+// Live: while the memory accepts an address, and sends the next beat, within Fair cycles, something moves at least
+// every Fair + 1 cycles while anything is open. At most one burst goes before an access of the processor that waits,
+// and at most one access before a burst that waits; a burst has at most 256 beats. So each ends.
 module dovetail_soc_reads_formal #(
   parameter int unsigned AddressBits = 6,
   parameter int unsigned BusBytes = 8,

@@ -1,13 +1,13 @@
-// Proof of the writes of dovetail_soc_arbiter, as dovetail_soc_reads_formal: each address and each beat is offered to the
-// memory once, unchanged, and held until it is accepted; data is that of the oldest address; each answer goes to the one
-// that asked; bursts of the accelerator and an access of the processor are never open together. With an idle processor the
-// accelerator has the port in the cycle in which it asks.
+// Proof of the writes of dovetail_soc_arbiter, as dovetail_soc_reads_formal: each address and each beat is offered to
+// the memory once, unchanged, and held until it is accepted; data is that of the oldest address; each answer goes to
+// the one that asked; bursts of the accelerator and an access of the processor are never open together. With an idle
+// processor the accelerator has the port in the cycle in which it asks.
 //
-// Live, with every memory that AXI4 allows (Arm IHI 0022, A3.3.1): it may wait for the data before it takes the address, or
-// for the address before it takes the data. While both are offered it takes one of them within Fair cycles, and the other
-// one after it; it answers, and the accelerator offers its data, within Fair cycles. Then something moves at least every
-// 3 Fair cycles while anything is open. At most one burst goes before an access of the processor that waits, and at most
-// one access before a burst that waits. So each ends.
+// Live, with every memory that AXI4 allows (Arm IHI 0022, A3.3.1): it may wait for the data before it takes the
+// address, or for the address before it takes the data. While both are offered it takes one of them within Fair
+// cycles, and the other one after it; it answers, and the accelerator offers its data, within Fair cycles. Then
+// something moves at least every 3 Fair cycles while anything is open. At most one burst goes before an access of the
+// processor that waits, and at most one access before a burst that waits. So each ends.
 module dovetail_soc_writes_formal #(
   parameter int unsigned AddressBits = 6,
   parameter int unsigned BusBytes = 8,
@@ -109,9 +109,9 @@ module dovetail_soc_writes_formal #(
     .m_bvalid_i
   );
 
-  // ---- Model: what is open -----------------------------------------------------------------------
-  // The accelerator: bursts whose address is accepted, and that are not answered; addresses accepted, less bursts whose
-  // data is complete (-1: the data was first). The processor: its parts that are accepted, and those that the memory has.
+  // ---- Model: what is open ----------------------------------------------------------------------- The accelerator:
+  // bursts whose address is accepted, and that are not answered; addresses accepted, less bursts whose data is
+  // complete (-1: the data was first). The processor: its parts that are accepted, and those that the memory has.
   logic a_aw, a_w, c_aw, c_w, m_aw, m_w, c_aw_sends, c_w_sends, asked, sent;
   logic aw_got, w_got, aw_sent, w_sent;
   logic [Width-1:0]       bursts, lead;
@@ -200,8 +200,8 @@ module dovetail_soc_writes_formal #(
   end
 
   always_comb begin
-    // Masters hold what they offer. The accelerator offers data with its address or later, in the order of addresses, and
-    // has credits for few bursts.
+    // Masters hold what they offer. The accelerator offers data with its address or later, in the order of addresses,
+    // and has credits for few bursts.
     if (a_aw_waited) assume (a_awvalid_i && a_awaddr_i == a_addr && a_awlen_i == a_len);
     if (a_w_waited) assume (a_wvalid_i && a_wdata_i == a_data && a_wstrb_i == a_strb && a_wlast_i == a_last);
     if (c_aw_waited) assume (c_awvalid_i && c_awaddr_i == c_next);

@@ -173,6 +173,8 @@ def usage(runs):
             (("soc", "run", *SMALL, "--wait", "luck"), "--wait poll"), (("soc", "run", *SMALL, "--engine", "magic"), "--engine systemc"),
             (("soc", "run", *SMALL, "--engine", "systemc", "--assertions"), "--engine rtl"), (("soc", "map", "--format", "tex"), "markdown"),
             (("soc", "run", *SMALL, "--serial-input", CHIP), "the firmware of a model does not read"), (("soc", "run", runs.folder / "none.onnx"), "none.onnx")]
+    rows += [(("soc", "boot", CHIP, "--hw", "tiny", *option), "the option is for `dovetail soc run`")
+             for option in (("--wait", "poll"), ("--seed", "2"), ("--shape", "x=1"), ("-O", "1"), ("--output-dir", runs.folder))]
     for words, said in rows:
         _, messages = runs.command(*words, status=2)
         expect(said in messages, f"{words}: {messages}")
