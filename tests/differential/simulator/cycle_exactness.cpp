@@ -11,7 +11,7 @@
 #include "simulator/cycle/cycle.h"
 #include "simulator/functional/functional.h"
 #include "tests/catch.h"
-#include "tests/differential/simulator/per_cycle.h"
+#include "tests/differential/simulator/per_cycle/per_cycle.h"
 #include "tests/generator/generator.h"
 #include "tests/generator/random.h"
 #include "tests/tier.h"
