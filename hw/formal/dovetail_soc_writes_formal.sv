@@ -109,9 +109,10 @@ module dovetail_soc_writes_formal #(
     .m_bvalid_i
   );
 
-  // ---- Model: what is open ----------------------------------------------------------------------- The accelerator:
-  // bursts whose address is accepted, and that are not answered; addresses accepted, less bursts whose data is
-  // complete (-1: the data was first). The processor: its parts that are accepted, and those that the memory has.
+  // ---- Model: what is open -----------------------------------------------------------------------
+  // The accelerator: bursts whose address is accepted, and that are not answered; addresses accepted, less bursts
+  // whose data is complete (-1: the data was first). The processor: its parts that are accepted, and those that the
+  // memory has.
   logic a_aw, a_w, c_aw, c_w, m_aw, m_w, c_aw_sends, c_w_sends, asked, sent;
   logic aw_got, w_got, aw_sent, w_sent;
   logic [Width-1:0]       bursts, lead;

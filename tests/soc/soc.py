@@ -72,7 +72,8 @@ class Runs:
         """The differences of what chip.c prints from chip.txt, or why it did not end; empty: none."""
         given = self.folder / "chip_input"
         given.write_bytes(CHIP_INPUT)
-        words = ["soc", "boot", CHIP, "--hw", "tiny", "--engine", engine, "--serial-input", given, "--max-cycles", "1000000", "--json"]
+        words = ["soc", "boot", CHIP, "--hw", "tiny", "--engine", engine, "--serial-input", given, "--max-cycles", "1000000", "--json",
+                 "--memory-bytes", "786432"]  # less than its window, so that it has an end to be tried
         words += ["--assertions"] if engine == "rtl" else []
         done = subprocess.run([self.cli, *map(str, words)], capture_output=True, text=True, check=False, env=os.environ | (variables or {}))
         if done.returncode != 0:
