@@ -28,10 +28,11 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  logic                take, r_gemm, r_alu, alu_re, gemm_re, gemm_we, gemm_last, gemm_requant;
+  logic                take, r_gemm, r_alu, alu_re, gemm_re, gemm_we, gemm_last, gemm_requant,
+                       gemm_overwrites, gemm_reset;
   step_t               r_step;
   logic [AccIndex-1:0] alu_raddr, gemm_raddr, gemm_waddr;
-  logic [Bits-1:0]     rdata, source, next, gemm_wdata;
+  logic [Bits-1:0]     rdata, source, next, gemm_wdata, gemm_sum;
   dovetail_operands u_dut (
     .clk_i,
     .rst_ni        (rst_n),
@@ -64,13 +65,15 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
     .wgt_i,
     .acc_re_o   (gemm_re),
     .acc_raddr_o(gemm_raddr),
-    .acc_rdata_i(rdata),
     .acc_we_o   (gemm_we),
     .acc_waddr_o(gemm_waddr),
-    .acc_wdata_o(gemm_wdata),
+    .overwrites_o(gemm_overwrites),
+    .reset_o    (gemm_reset),
+    .sum_o      (gemm_sum),
     .requant_o  (gemm_requant),
     .last_o     (gemm_last)
   );
+  assign gemm_wdata = gemm_reset ? '0 : (gemm_overwrites ? '0 : rdata) + gemm_sum;
 
   // ---- The pipe of ALU, and the steps of GEMM by age --------------------------------------------
   logic  alu_1, alu_2, alu_3, alu_4, long_1, alu_we;

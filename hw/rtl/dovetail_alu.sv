@@ -36,13 +36,13 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   input  logic                    epilogue_look_up_i,
   input  logic [Lanes*8-1:0]      epilogue_index_i,
   output logic [Lanes*8-1:0]      epilogue_entry_o,
-  // Writes of ACC. The sums of ADD have a separate port, sum_o in place of wdata_o if sum_we_o
-  // is 1: they are known last. wdata_o is idle_wdata_i while there is no step.
+  // Writes of ACC, by dovetail_accumulate: a sum, or a word that depends on whether ACC's is less
+  // than the source. Both words are idle_wdata_i while there is no step.
   output logic                    we_o,
   output logic [AccWidth-1:0]     waddr_o,
-  output logic [Lanes*32-1:0]     wdata_o,
-  output logic                    sum_we_o,
-  output logic [Lanes*32-1:0]     sum_o,
+  output logic                    adds_o,
+  output logic [Lanes*32-1:0]     if_less_o,
+  output logic [Lanes*32-1:0]     if_not_less_o,
   input  logic [Lanes*32-1:0]     idle_wdata_i,
   output logic                    last_o
 );
@@ -124,18 +124,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
       end
     end
   end
-  for (genvar l = 0; l < Lanes; l++) begin : gen_short
-    assign sum_o[l*32+:32] = acc_i[l*32+:32] + (adds_1_q ? source_i[l*32+:32] : 32'd0);
-    dovetail_extreme u_extreme (
-      .enable_i (compares_1_q),
-      .maximum_i(maximum_1_q),
-      .value_i  (acc_i[l*32+:32]),
-      .operand_i(source_i[l*32+:32]),
-      .other_i  (rest[l*32+:32]),
-      .result_o (wdata_o[l*32+:32])
-    );
-  end
-  assign sum_we_o = adds_1_q;
+  assign adds_o = adds_1_q;
 
   // MUL and SQADD, which multiplies the operand by itself. Operands are kept for a cycle: they come
   // from the memory late, and results are not due before the fourth cycle.
@@ -282,6 +271,15 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
         ALU_MUL, ALU_SQADD, ALU_RMAX, ALU_RADD, ALU_TABLE, ALU_TABLEU: ;  // long_4_q
         ALU_MIN, ALU_MAX, ALU_ADD, ALU_SHR: ;  // alu
       endcase
+    end
+  end
+
+  always_comb begin
+    if_less_o     = rest;
+    if_not_less_o = rest;
+    if (compares_1_q) begin
+      if_less_o     = maximum_1_q ? source_i : acc_i;
+      if_not_less_o = maximum_1_q ? acc_i : source_i;
     end
   end
 

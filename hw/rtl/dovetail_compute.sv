@@ -185,8 +185,8 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   logic [AccIndex-1:0] acc_waddr;
   logic [AccBits-1:0]  acc_wdata;
   logic [AccIndex-1:0] gemm_raddr, gemm_waddr, alu_waddr;
-  logic [AccBits-1:0]  gemm_wdata, alu_wdata, alu_sum;
-  logic                alu_adds;
+  logic [AccBits-1:0]  gemm_sum, idle_wdata, alu_if_less, alu_if_not_less;
+  logic                gemm_overwrites, gemm_reset, alu_adds, sums;
 
   // Operands of the matrix pipe come from block RAM, late and from all over the design: they have
   // a cycle to arrive, and so has their step.
@@ -216,10 +216,11 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .wgt_i      (m_wgt_q),
     .acc_re_o   (gemm_re),
     .acc_raddr_o(gemm_raddr),
-    .acc_rdata_i(acc_rdata),
     .acc_we_o   (gemm_we),
     .acc_waddr_o(gemm_waddr),
-    .acc_wdata_o(gemm_wdata),
+    .overwrites_o(gemm_overwrites),
+    .reset_o    (gemm_reset),
+    .sum_o      (gemm_sum),
     .requant_o  (gemm_requant),
     .last_o     (gemm_last)
   );
@@ -306,10 +307,10 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .epilogue_entry_o     (epilogue_entry),
     .we_o         (alu_we),
     .waddr_o      (alu_waddr),
-    .wdata_o      (alu_wdata),
-    .sum_we_o     (alu_adds),
-    .sum_o        (alu_sum),
-    .idle_wdata_i (load_wdata),
+    .adds_o       (alu_adds),
+    .if_less_o    (alu_if_less),
+    .if_not_less_o(alu_if_not_less),
+    .idle_wdata_i (idle_wdata),
     .last_o       (alu_last)
   );
 
@@ -318,8 +319,25 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     acc_waddr = gemm_waddr;
     if (!gemm_we && alu_we) acc_waddr = alu_waddr;
     else if (!gemm_we && load_we) acc_waddr = load_waddr;
-    // alu_wdata is load_wdata while the vector pipe writes nothing.
-    acc_wdata = gemm_we ? gemm_wdata : alu_adds ? alu_sum : alu_wdata;
+  end
+  // GEMM and ADD share an adder: ACC's word comes late.
+  assign sums       = (gemm_we && !gemm_overwrites && !gemm_reset) || alu_adds;
+  assign idle_wdata = !gemm_we ? load_wdata : gemm_reset ? '0 : gemm_sum;
+  for (genvar l = 0; l < Lanes; l++) begin : gen_accumulate
+    logic [31:0] addend;
+    always_comb begin
+      addend = alu_adds ? source[l*32+:32] : 32'd0;
+      if (gemm_we) addend = gemm_sum[l*32+:32];
+    end
+    dovetail_accumulate u_accumulate (
+      .value_i      (acc_rdata[l*32+:32]),
+      .sums_i       (sums),
+      .addend_i     (addend),
+      .operand_i    (source[l*32+:32]),
+      .if_less_i    (alu_if_less[l*32+:32]),
+      .if_not_less_i(alu_if_not_less[l*32+:32]),
+      .result_o     (acc_wdata[l*32+:32])
+    );
   end
 
   dovetail_sram #(

@@ -3,7 +3,7 @@
 //
 //   r + 2  operands arrive, products
 //   r + 3  sums; ACC is read
-//   r + 4  ACC arrives, the sum is added, ACC is written
+//   r + 4  ACC arrives, dovetail_accumulate adds the sum, ACC is written
 //
 // A step of WINDOW multiplies, in place of lane t of the input, lane o of the input pushed t steps
 // before, for each column o.
@@ -26,16 +26,18 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
   // Read and write port of ACC.
   output logic                          acc_re_o,
   output logic [AccWidth-1:0]           acc_raddr_o,
-  input  logic [Lanes*32-1:0]           acc_rdata_i,
   output logic                          acc_we_o,
   output logic [AccWidth-1:0]           acc_waddr_o,
-  output logic [Lanes*32-1:0]           acc_wdata_o,
+  // The sum is added to the word that was read, or written in its place; or that is reset to 0.
+  output logic                          overwrites_o,
+  output logic                          reset_o,
+  output logic [Lanes*32-1:0]           sum_o,
   output logic                          requant_o,  // the written sum is to be requantized
   output logic                          last_o  // the written step is the last of its instruction
 );
   logic                valid_1_q, valid_2_q, valid_3_q;  // there is a step
   logic                last_1_q, last_2_q, last_3_q;
-  logic                write_1_q, write_2_q, write_3_q;  // the step is not empty
+  logic                write_1_q, write_2_q, write_3_q;  // it is not empty; 3: and there is one
   logic                reset_1_q, reset_2_q, reset_3_q;
   logic                over_1_q, over_2_q, over_3_q;
   logic                requant_1_q, requant_2_q, requant_3_q;
@@ -47,10 +49,12 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
       valid_1_q <= 1'b0;
       valid_2_q <= 1'b0;
       valid_3_q <= 1'b0;
+      write_3_q <= 1'b0;
     end else begin
       valid_1_q <= valid_i && !flush_i;
       valid_2_q <= valid_1_q && !flush_i;
       valid_3_q <= valid_2_q && !flush_i;
+      write_3_q <= valid_2_q && write_2_q && !flush_i;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -59,7 +63,6 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
     last_3_q  <= last_2_q;
     write_1_q <= !step_i.empty && !step_i.push && !step_i.parameters;
     write_2_q <= write_1_q;
-    write_3_q <= write_2_q;
     reset_1_q <= step_i.reset;
     reset_2_q <= reset_1_q;
     reset_3_q <= reset_2_q;
@@ -127,18 +130,16 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
     end
   end
 
-  // Nothing follows the sum: it is the longest way in this stage.
   always_comb begin
-    for (int unsigned l = 0; l < Lanes; l++) begin
-      acc_wdata_o[l*32+:32] = (over_3_q || reset_3_q ? 32'd0 : acc_rdata_i[l*32+:32]) +
-                              (reset_3_q ? 32'd0 : sum_3_q[l]);
-    end
+    for (int unsigned l = 0; l < Lanes; l++) sum_o[l*32+:32] = sum_3_q[l];
   end
 
-  assign acc_re_o    = valid_2_q && write_2_q;
-  assign acc_raddr_o = dst_2_q;
-  assign acc_we_o    = valid_3_q && write_3_q;
-  assign acc_waddr_o = dst_3_q;
-  assign requant_o   = requant_3_q;
-  assign last_o      = valid_3_q && last_3_q;
+  assign acc_re_o     = valid_2_q && write_2_q;
+  assign acc_raddr_o  = dst_2_q;
+  assign acc_we_o     = write_3_q;
+  assign acc_waddr_o  = dst_3_q;
+  assign overwrites_o = over_3_q;
+  assign reset_o      = reset_3_q;
+  assign requant_o    = requant_3_q;
+  assign last_o       = valid_3_q && last_3_q;
 endmodule

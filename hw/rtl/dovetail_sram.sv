@@ -19,21 +19,35 @@ module dovetail_sram #(
   logic [Width-1:0] rdata_q;
 
   always_ff @(posedge clk_i) begin
-    if (we_i) mem[waddr_i] <= wdata_i;
     if (re_i) rdata_q <= mem[raddr_i];
   end
 
   if (WriteThrough) begin : gen_write_through
-    logic [Width-1:0] written_q;
-    logic             same_q;
+    // The word to write comes late, and the memory is large: it is written a cycle later, and a
+    // read in between takes it from the register.
+    logic                 pending_q, same, same_pending, newer_q;
+    logic [AddrWidth-1:0] waddr_q;
+    logic [Width-1:0]     wdata_q, written_q;
+    assign same         = we_i && waddr_i == raddr_i;
+    assign same_pending = pending_q && waddr_q == raddr_i;
     always_ff @(posedge clk_i) begin
+      pending_q <= we_i;
+      if (we_i) begin
+        waddr_q <= waddr_i;
+        wdata_q <= wdata_i;
+      end
+      if (pending_q) mem[waddr_q] <= wdata_q;
       if (re_i) begin
-        same_q <= we_i && waddr_i == raddr_i;
-        if (we_i && waddr_i == raddr_i) written_q <= wdata_i;
+        newer_q <= same || same_pending;
+        if (same) written_q <= wdata_i;
+        else if (same_pending) written_q <= wdata_q;
       end
     end
-    assign rdata_o = same_q ? written_q : rdata_q;
+    assign rdata_o = newer_q ? written_q : rdata_q;
   end else begin : gen_plain
+    always_ff @(posedge clk_i) begin
+      if (we_i) mem[waddr_i] <= wdata_i;
+    end
     assign rdata_o = rdata_q;
   end
 endmodule
