@@ -1,6 +1,7 @@
 // On-chip memory with one read and one write port. Reads are synchronous, and the read data is kept
 // until the next read; contents are not reset. WriteThrough: a read returns the data of a write to
-// the same word in the same cycle.
+// the same word in the same cycle. Otherwise that read returns anything, so that block RAM needs no
+// logic around it; no legal program depends on it.
 module dovetail_sram #(
   parameter int unsigned Width = 32,
   parameter int unsigned Depth = 16,
@@ -18,10 +19,6 @@ module dovetail_sram #(
   logic [Width-1:0] mem [Depth];
   logic [Width-1:0] rdata_q;
 
-  always_ff @(posedge clk_i) begin
-    if (re_i) rdata_q <= mem[raddr_i];
-  end
-
   if (WriteThrough) begin : gen_write_through
     // The word to write comes late, and the memory is large: it is written a cycle later, and a
     // read in between takes it from the register.
@@ -38,6 +35,7 @@ module dovetail_sram #(
       end
       if (pending_q) mem[waddr_q] <= wdata_q;
       if (re_i) begin
+        rdata_q <= same_pending ? 'x : mem[raddr_i];
         newer_q <= same || same_pending;
         if (same) written_q <= wdata_i;
         else if (same_pending) written_q <= wdata_q;
@@ -47,6 +45,7 @@ module dovetail_sram #(
   end else begin : gen_plain
     always_ff @(posedge clk_i) begin
       if (we_i) mem[waddr_i] <= wdata_i;
+      if (re_i) rdata_q <= we_i && waddr_i == raddr_i ? 'x : mem[raddr_i];
     end
     assign rdata_o = rdata_q;
   end
