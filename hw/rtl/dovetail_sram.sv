@@ -20,11 +20,12 @@ module dovetail_sram #(
   logic [Width-1:0] rdata_q;
 
   if (WriteThrough) begin : gen_write_through
-    // The word to write comes late, and the memory is large: it is written a cycle later, and a
-    // read in between takes it from the register.
-    logic                 pending_q, same, same_pending, newer_q;
+    // The word to write comes late, and the memory is large: it is written a cycle later. A read in
+    // between takes it from its register, in which it arrives for one cycle if it is read in the
+    // cycle of its write.
+    logic                 pending_q, same, same_pending, arrives_q, newer_q;
     logic [AddrWidth-1:0] waddr_q;
-    logic [Width-1:0]     wdata_q, written_q;
+    logic [Width-1:0]     wdata_q, newer_data_q;
     assign same         = we_i && waddr_i == raddr_i;
     assign same_pending = pending_q && waddr_q == raddr_i;
     always_ff @(posedge clk_i) begin
@@ -34,14 +35,14 @@ module dovetail_sram #(
         wdata_q <= wdata_i;
       end
       if (pending_q) mem[waddr_q] <= wdata_q;
+      arrives_q <= re_i && same;
       if (re_i) begin
         rdata_q <= same_pending ? 'x : mem[raddr_i];
         newer_q <= same || same_pending;
-        if (same) written_q <= wdata_i;
-        else if (same_pending) written_q <= wdata_q;
       end
+      if (arrives_q || (re_i && same_pending)) newer_data_q <= wdata_q;
     end
-    assign rdata_o = newer_q ? written_q : rdata_q;
+    assign rdata_o = arrives_q ? wdata_q : newer_q ? newer_data_q : rdata_q;
   end else begin : gen_plain
     always_ff @(posedge clk_i) begin
       if (we_i) mem[waddr_i] <= wdata_i;
