@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the CUDA back end with ONNX's node tests, models of the zoo, and the models in the folder next to the repository.
 
-usage: gpu_tests.py compile [OPTIONS]             compiles every kernel of all of them with NVIDIA's compiler, for --gpu (sm_80,sm_90a); no device is needed
+usage: gpu_tests.py compile [OPTIONS]             compiles every kernel of all of them with NVIDIA's compiler, for --gpu (sm_80, sm_90a, sm_100, sm_120); no device is needed
        gpu_tests.py run [OPTIONS]                 runs them on this machine's device and compares with the reference; also random programs, some under
                                                   compute-sanitizer, and bench_cuda
        gpu_tests.py merge JOURNAL... [OPTIONS]    makes the dated document of several runs
@@ -38,6 +38,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ZOO = ["resnet18", "resnet50", "mobilenet_v1", "mobilenet_v2", "squeezenet1.1", "vgg16", "bert_base", "gpt_block", "resnet8", "ds_cnn"]
 # Models that other tests quantize to int8 too.
 ZOO_INT8 = ["resnet18", "mobilenet_v2", "squeezenet1.1", "resnet8", "ds_cnn"]
+# Ampere; Hopper with instructions of sm_90a alone; Blackwell, of data centers and of desktops. Compilers before 12.8 lack the last two.
+ARCHITECTURES = ["sm_80", "sm_90a", "sm_100", "sm_120"]
 WHAT = ["nodes", "models", "random", "sanitizers", "bench"]
 SANITIZERS = ["memcheck", "racecheck", "synccheck"]
 SANITIZER_STATUS = 99
@@ -236,8 +238,15 @@ def compile_models(options, results):
                         [failure for _, failures in done for failure in failures])
 
 
+def architectures_of(compiler):
+    """The architectures to compile for, of those of which the compiler's version makes code."""
+    known = set(re.findall(r"sm_\d+", compiler))
+    return ",".join(name for name in ARCHITECTURES if name.rstrip("a") in known)
+
+
 def command_compile(options):
     gpu = doctor(options)
+    options.gpu = options.gpu or architectures_of(gpu["compiler"])
     results = Results(options.out)
     results.head |= {"date": today(), "commit": commit(), "kind": "gpu compile", "compiler": gpu["compiler"], "architectures": options.gpu}
     nodes = node_folder(options.nodes)
@@ -533,7 +542,7 @@ def parsed_options():
     programs.add_argument("--timeout", type=int, default=LONGEST_SECONDS, help="seconds that a program may run")
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("compile", parents=[programs])
-    command.add_argument("--gpu", default="sm_80,sm_90a", help="architectures")
+    command.add_argument("--gpu", help=f"architectures; default those of {','.join(ARCHITECTURES)} that the compiler has")
     command.set_defaults(do=command_compile)
     command = commands.add_parser("run", parents=[programs])
     command.add_argument("--what", nargs="+", choices=WHAT, default=WHAT, help="these kinds alone")
