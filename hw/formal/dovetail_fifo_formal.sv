@@ -81,7 +81,6 @@ module dovetail_fifo_formal #(
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.tail_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.formal_place ;
   (* hierconn *) logic [Width-1:0]      \u_dut.formal_word ;
-  (* hierconn *) logic [Width-1:0]      \u_dut.data_q ;
 
   logic [SumWidth-1:0] last, place;
   assign last  = SumWidth'(\u_dut.head_q ) + SumWidth'(held);
@@ -96,8 +95,6 @@ module dovetail_fifo_formal #(
       assert (\u_dut.count_q == held);
       assert (\u_dut.head_q <= PtrWidth'(Depth - 1));
       assert (SumWidth'(\u_dut.tail_q ) == wrapped(last));
-      // The word at the head is a register, a copy of the one in the memory.
-      if (!empty) assert (\u_dut.data_q == data);
       if (following) begin
         assert (SumWidth'(\u_dut.formal_place ) == wrapped(place));
         assert (\u_dut.formal_word == value);

@@ -1,7 +1,6 @@
 // A queue of Depth words. The word at the head is always visible. empty_o and full_o show the state
 // at the beginning of the cycle: a full queue accepts no word even if one leaves in the same cycle.
-// These and the word at the head are registers, computed a cycle ahead: much depends on them within
-// their cycle.
+// Both are registers, computed a cycle ahead: much depends on them within their cycle.
 module dovetail_fifo #(
   parameter int unsigned Width = 8,
   parameter int unsigned Depth = 4
@@ -19,7 +18,6 @@ module dovetail_fifo #(
   localparam int unsigned PtrWidth = Depth > 1 ? $clog2(Depth) : 1;
 
   logic [Width-1:0]    mem [Depth];
-  logic [Width-1:0]    data_q;
   logic [PtrWidth-1:0] head_q, head_next, tail_q, tail_next;
   logic                empty_q, full_q, is_single, has_single_place;
 
@@ -41,14 +39,12 @@ module dovetail_fifo #(
     .equal_o(has_single_place)
   );
 
+  assign data_o  = mem[head_q];
   assign empty_o = empty_q;
   assign full_o  = full_q;
 
   always_ff @(posedge clk_i) begin
     if (push_i) mem[tail_q] <= data_i;
-    if (pop_i || (push_i && empty_q)) begin
-      data_q <= empty_q || is_single ? data_i : mem[head_next];
-    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -76,8 +72,6 @@ module dovetail_fifo #(
   end
 
 `ifdef FORMAL
-  // Proofs see the word in the memory, and dovetail_fifo_formal proves that the register equals it.
-  assign data_o = mem[head_q];
   // The number of words.
   localparam int unsigned CountWidth = $clog2(Depth + 1);
   logic [CountWidth-1:0] count_q;
@@ -95,7 +89,5 @@ module dovetail_fifo #(
   for (genvar i = 0; i < Depth; i++) begin : gen_formal
     assign formal_words[i*Width+:Width] = mem[i];
   end
-`else
-  assign data_o = data_q;
 `endif
 endmodule

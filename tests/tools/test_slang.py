@@ -32,7 +32,7 @@ sys.exit(0 if lint.runFullCompilation() and good else 1)
 # Planted: file, text that occurs once, its replacement, what slang must say.
 FAULTS = (
     ("dovetail_token_fifo.sv", "assign available_o", "assign room_o = 1'b1;\n  assign available_o", "multiple"),
-    ("dovetail_fifo.sv", "mem[tail_q] <= data_i;", "mem[top_q] <= data_i;", "undeclared"),
+    ("dovetail_fifo.sv", "= mem[head_q];", "= mem[top_q];", "undeclared"),
     ("dovetail_read_buffer.sv", ".empty_o(empty),", "", "unconnected"),
     ("dovetail_sram.sv", "input  logic [AddrWidth-1:0] raddr_i,", "input  logic [AddrWidth+3:0] raddr_i,", "port-width"),
 )
