@@ -210,7 +210,6 @@ static void several_faults(void) {
 }
 
 int main(void) {
-  soc_serial_begin();
   timer();
   received_bytes();
   outside_the_windows();

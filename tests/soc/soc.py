@@ -145,7 +145,7 @@ def boot(runs):
     """Programs of the user: machine code, a status, an error that nothing handles, and what is refused."""
     program = runs.folder / "program.c"
     keep = runs.folder / "kept"
-    program.write_text('#include "soc.h"\nint main(void) {\n  soc_serial_begin();\n  soc_print("one\\ntwo\\x01\\n");\n  return 7;\n}\n')
+    program.write_text('#include "soc.h"\nint main(void) {\n  soc_print("one\\ntwo\\x01\\n");\n  return 7;\n}\n')
     words = ("--hw", "tiny", "--engine", "systemc")
     output, messages = runs.command("soc", "boot", program, *words, "--keep", keep, "--json", status=1)
     report = json.loads(output)
@@ -153,7 +153,7 @@ def boot(runs):
     expect("its status is 7" in messages, messages)
     output, _ = runs.command("soc", "boot", keep / "firmware.bin", *words, status=1)
     expect("serial        one\nserial        two\\x01\n" in output, output)
-    program.write_text('#include "dovetail_soc.h"\n#include "soc.h"\nint main(void) {\n  soc_serial_begin();\n  soc_mask_interrupts(~SOC_ALWAYS_ENABLED);\n'
+    program.write_text('#include "dovetail_soc.h"\n#include "soc.h"\nint main(void) {\n  soc_mask_interrupts(~SOC_ALWAYS_ENABLED);\n'
                        "  return *(volatile int*)0x20000000;\n}\n")
     output, _ = runs.command("soc", "boot", program, *words, status=1)
     expect("serial        fault read 20000000\n" in output, output)

@@ -16,7 +16,6 @@ int main(void) {
   struct dovetail_machine* machine;
   int result;
   uint32_t i;
-  soc_serial_begin();
   machine = soc_machine();
   result = soc_run_model(machine);
   if (result == DOVETAIL_LAUNCH_FAILED) {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 /* The serial line. */
-void soc_serial_begin(void);
+void soc_serial_begin(void); /* sets its speed; the start code has done so before main */
 void soc_print(const char* text);
 void soc_print_number(uint64_t value); /* decimal */
 void soc_print_hex(uint32_t value);    /* eight digits */

@@ -61,5 +61,6 @@ reset:
   addi a0, a0, 4
   j 1b
 2:
+  call soc_serial_begin
   call main
   call soc_end /* with the result of main */
