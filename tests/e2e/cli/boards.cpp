@@ -82,11 +82,11 @@ class Boards {
     return parse_json(found.out, "status").value();
   }
   bool becomes_idle(const std::string& name) const {
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 600; ++i) {
       const Json now = status();
       for (const Json& board : now["boards"])
-        if (board["name"] == name && !board.contains("lease"))
-          return std::filesystem::is_empty(folder_ / name / "jobs");
+        if (board["name"] == name && !board.contains("lease") && std::filesystem::is_empty(folder_ / name / "jobs"))
+          return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     return false;
