@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -137,6 +138,22 @@ PnrPath path_from_json(const Json& json) {
   return path;
 }
 
+// Why a result that has all its members is none of `hw pnr`; empty: it may be one.
+std::string inconsistency(const Json& json, const Pnr& pnr) {
+  if (pnr.runs.empty()) return "it has no runs";
+  std::set<std::int64_t> seeds;
+  for (const PnrRun& run : pnr.runs) {
+    if (run.seed < 0) return fmt::format("a run has seed {}", run.seed);
+    if (!seeds.insert(run.seed).second) return fmt::format("seed {} occurs twice", run.seed);
+    if (!(run.clock_mhz > 0)) return fmt::format("the run of seed {} has no clock", run.seed);
+  }
+  if (json.at("clock_mhz") != rounded(pnr.best().clock_mhz)) return "its clock is not that of its best run";
+  if (json.at("config") != pnr.area.config) return "it and its area have different configurations";
+  if (!std::ranges::equal(pnr.used, kResources, {}, &PnrUse::cell, &ResourceRow::cell))
+    return "its use of the device is not that of each resource";
+  return {};
+}
+
 }  // namespace
 
 Json pnr_to_json(const Pnr& pnr) {
@@ -177,7 +194,7 @@ Result<Pnr> pnr_from_json(const Json& json, std::string_view where) {
           {run.at("seed"), run.at("clock_mhz"), run.at("seconds"), path_from_json(run.at("critical_path"))});
     for (const Json& use : json.at("used"))
       pnr.used.push_back({use.at("cell"), use.at("title"), use.at("used"), use.at("available")});
-    if (pnr.runs.empty()) return bad("it has no runs");
+    if (std::string why = inconsistency(json, pnr); !why.empty()) return bad(std::move(why));
     return pnr;
   } catch (const Json::exception& error) {
     return bad(json_problem(error.what()));

@@ -4,7 +4,7 @@
 usage: sweep_pnr.py --cli DOVETAIL [--from FOLDER] [--lock FILE]
 
 The points vary a small base configuration in what the clock depends on: sizes of blocks and buffers, the port, extensions. The held-back points are not used
-for the fit. A point takes two to six minutes on one core, all of them more than an hour; one is placed at a time, with one seed. --from FOLDER keeps each result
+for the fit. A point takes three to ten minutes on one core, all of them two hours; one is placed at a time, with one seed. --from FOLDER keeps each result
 in it, and uses those that are there already; --lock FILE waits for a lock before each point. Points that are done are written after each one.
 """
 
@@ -29,11 +29,11 @@ ALL = {"requant": True, "saturate": True, "overwrite": True}
 # (what differs from BASE, whether the point is held back)
 POINTS = [
     (SMALL, False), ({"block_in": 2, "block_out": 2}, False), ({}, False), ({"block_in": 8, "block_out": 4, "bus_bytes": 16}, True),
-    ({"bus_bytes": 4}, False), ({"block_in": 8, "block_out": 8}, False), ({"requant": True}, False), ({**SMALL, "block_in": 8, "block_out": 8}, True),
-    ({"bus_bytes": 16}, False), (LARGE, False), ({"outstanding_beats": 128}, False), ({"requant": True, "bus_bytes": 4, "block_out": 2}, True),
-    (ALL, False), ({"batch": 2}, False), ({"block_out": 8}, False), ({**ALL, "outstanding_beats": 64}, True),
-    ({"address_bits": 40}, False), ({"table": True}, False), ({"block_in": 8}, False), ({**LARGE, "block_in": 8, "block_out": 8}, True),
-    ({"block_in": 8, "block_out": 8, "requant": True}, False), ({"batch": 2, "table": True}, True),
+    ({"bus_bytes": 4}, False), ({"block_in": 8, "block_out": 8}, False), ({"requant": True}, False),
+    ({**SMALL, "block_in": 8, "block_out": 8, "wgt_buffer_bytes": 256}, True), ({"bus_bytes": 16}, False), (LARGE, False), ({"outstanding_beats": 128}, False),
+    ({"requant": True, "bus_bytes": 4, "block_out": 2}, True), (ALL, False), ({"batch": 2}, False), ({"block_out": 8}, False),
+    ({**ALL, "outstanding_beats": 64}, True), ({"address_bits": 40}, False), ({"table": True}, False), ({"block_in": 8}, False),
+    ({**LARGE, "block_in": 8, "block_out": 8}, True), ({"block_in": 8, "block_out": 8, "requant": True}, False), ({"batch": 2, "table": True}, True),
 ]
 
 

@@ -14,6 +14,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tools"))
 import keep_pnr  # noqa: E402
+import sweep_pnr  # noqa: E402
 import tier  # noqa: E402
 
 CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
@@ -60,6 +61,18 @@ class Kept(unittest.TestCase):
         for each in runs:
             self.assertEqual(each["dsp"], dsps(each["parameters"]), each["parameters"])
             self.assertEqual(each["used"]["TRELLIS_FF"], each["ff"])
+
+    def test_points_of_the_sweep(self):
+        """Each is a legal configuration that fits, and there are enough for the fit and for its error."""
+        self.assertGreaterEqual(sum(not is_held_back for _, is_held_back in sweep_pnr.POINTS), 12)
+        self.assertGreaterEqual(sum(is_held_back for _, is_held_back in sweep_pnr.POINTS), 4)
+        with tempfile.TemporaryDirectory() as folder:
+            for factors, _ in sweep_pnr.POINTS:
+                file = pathlib.Path(folder) / "point.json"
+                file.write_text(json.dumps({"name": "point", **sweep_pnr.BASE, **factors}))
+                shown = run("hw", "show", file, "--json")
+                self.assertEqual(shown.returncode, 0, (factors, shown.stderr))
+                self.assertLessEqual(dsps(json.loads(shown.stdout)), MOST_DSPS, factors)
 
     def test_freshness(self):
         checked = subprocess.run([sys.executable, SOURCE / "tools/keep_pnr.py", "--cli", CLI, "--check", *([] if tier.is_sample() else ["--fresh"])],

@@ -89,7 +89,11 @@ TEST_CASE("a result of place and route, written and read") {
   pnr.target_mhz = 60;
   const PnrPath path{1.25, 2.5, "a_q", "u_load/b_q", {{"u_load", "dovetail_load", "b_q", 1.25, 2.5}}};
   pnr.runs = {{1, 53.011, 134, path}, {2, 55.5, 120, path}, {3, 51, 125, path}};
-  pnr.used = {{"MULT18X18D", "DSP", 28, 156}};
+  pnr.used = {{"TRELLIS_COMB", "LUT", 11851, 83640},
+              {"TRELLIS_RAMW", "write ports of LUT RAM", 290, 10455},
+              {"TRELLIS_FF", "FF", 3948, 83640},
+              {"MULT18X18D", "DSP", 28, 156},
+              {"DP16KD", "block RAM", 0, 208}};
   CHECK(pnr.best().seed == 2);
   const Json json = pnr_to_json(pnr);
   CHECK(json.at("clock_mhz") == 55.5);
@@ -97,6 +101,20 @@ TEST_CASE("a result of place and route, written and read") {
   Json without = json;
   without.erase("runs");
   CHECK(pnr_from_json(without, "kept.json").errors().front().where == "kept.json");
+  // Each planted damage is refused, and the reason names it.
+  const auto damaged = [&](const char* pointer, const Json& value) {
+    Json copy = json;
+    copy[Json::json_pointer(pointer)] = value;
+    return pnr_from_json(copy, "kept.json").errors().front().why;
+  };
+  CHECK(damaged("/runs", Json::array()) == "it has no runs");
+  CHECK(damaged("/runs/0/seed", -1) == "a run has seed -1");
+  CHECK(damaged("/runs/0/seed", 2) == "seed 2 occurs twice");
+  CHECK(damaged("/runs/0/clock_mhz", 0) == "the run of seed 1 has no clock");
+  CHECK(damaged("/clock_mhz", 60.0) == "its clock is not that of its best run");
+  CHECK(damaged("/config", "1x8x8") == "it and its area have different configurations");
+  CHECK(damaged("/used", Json::array()) == "its use of the device is not that of each resource");
+  CHECK(damaged("/used/4/cell", "DP32KD") == "its use of the device is not that of each resource");
 }
 
 }  // namespace dovetail::driver
