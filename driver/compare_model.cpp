@@ -217,6 +217,8 @@ class Comparer {
     SessionOptions session{.model = model_, .engine = "cycle", .seed = options_.seed, .work = options_.work};
     session.model.hardware = hardware;
     session.model.threads = options_.threads;
+    // A row without an accelerator needs no clock, and the design of its default hardware may be beyond the model's.
+    if (!bundle::has_clock(row.target)) session.model.system.clock_model.clear();
     session.model.rewrite = std::move(rewrite);
     session.model.targets = {row.target};
     for (const std::string_view other : split(target_row(row.target).fallback_targets))

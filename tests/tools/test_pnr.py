@@ -159,6 +159,12 @@ printf 'dovetail_top/a_LUT4_Z\\n' > LUT4.txt; printf '(length=3):\\n 0: a\\n 3: 
         self.assertEqual(system["clock_mhz"], 55.6)  # 18 ns
         self.assertEqual(system["clock_from"], "--clock ecp5: a model of 12 runs of nextpnr-0.11.1 for LFE5U-85F-6, off by 0.0 % on average, 0.0 % at most, "
                          "on 4 other runs")
+        # The rows without an accelerator need no clock.
+        found = run("compare", digits, "--hw", hw, "--clock", "ecp5", "--repeat", "5", "--json", DOVETAIL_HW=str(self.path))
+        self.assertEqual(found.returncode, 0, found.stderr)
+        rows = json.loads(found.stdout)["models"][0]["rows"]
+        self.assertIn("cpu", [row["target"] for row in rows])
+        self.assertEqual([row["accelerator"]["clock_mhz"] for row in rows if row["target"] == "accel"], [55.6])
         found = run("profile", digits, "--target", "accel,cpu", "--hw", "1x16x16", "--clock", "ecp5", DOVETAIL_HW=str(self.path))
         self.assertEqual(found.returncode, 2)
         self.assertIn("256 multipliers (runs have 4 to 64)", found.stderr)
