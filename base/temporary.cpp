@@ -127,7 +127,8 @@ TemporaryPath::~TemporaryPath() {
 
 Result<TemporaryPath> make_temporary_folder(std::string_view purpose) {
   std::error_code error;
-  const fs::path parent = fs::temp_directory_path(error);
+  const char* const set = std::getenv("TMPDIR");  // empty: as if it were not set
+  const fs::path parent = set != nullptr && *set == '\0' ? fs::path("/tmp") : fs::temp_directory_path(error);
   const auto bad = [&](const fs::path& where, std::string why, Cause cause) {
     return Diagnostic{"cannot make a temporary folder", where.string(), std::move(why),
                       "set TMPDIR to a writable folder with free space", cause};

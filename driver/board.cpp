@@ -72,6 +72,9 @@ Result<Board> read_board(const std::filesystem::path& file) {
     const std::vector<std::string> words = words_of(line);
     if (words.size() >= 5 && words[0] == "LOCATE" && words[1] == "COMP" && words[3] == "SITE") sites.insert(words[2]);
     if (words.size() >= 4 && words[0] == "FREQUENCY" && words[1] == "PORT" && words[2] == "clk_i") {
+      if (words.size() < 5 || words[4] != "MHZ")
+        return bad(fmt::format("the frequency of the oscillator is not in MHZ: {}", fmt::join(words, " ")),
+                   "write FREQUENCY PORT \"clk_i\" 25 MHZ;");
       TextStream number(words[3]);
       number >> board.oscillator_mhz;
     }

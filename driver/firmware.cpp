@@ -168,6 +168,10 @@ Result<std::vector<std::byte>> build_program(const fs::path& program, const Firm
                       "give a .c or .S file, or the contents of RAM as .bin"};
   if (kind == ".bin") return read_file(program, soc::kRamBytes);
   DOVETAIL_TRY(check_firmware_tools());
+  std::error_code ignored;
+  if (fs::equivalent(fs::absolute(program).parent_path(), options.folder, ignored))
+    return Diagnostic{"cannot build the program", program.string(), "its folder receives the kit's sources too",
+                      "give another folder with --keep"};
   DOVETAIL_ASSIGN(const std::string text, read_text_file(program));
   DOVETAIL_ASSIGN(std::vector<std::string> sources, copy_sources(options.sources, options.folder, false));
   sources.push_back("program" + kind);

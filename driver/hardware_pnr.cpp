@@ -119,7 +119,10 @@ class Placer {
         const ChildEnd end,
         run_child({fmt::format("exec {} --compress {}.config chip.bit", tools_.ecppack, seed), folder_, {}, log}));
     if (end.exit != 0) return failed("ecppack", log);
-    return read_text_file(folder_ / "chip.bit");
+    DOVETAIL_ASSIGN(std::string bits, read_text_file(folder_ / "chip.bit"));
+    if (bits.empty())
+      return Diagnostic{"cannot make the bitstream", name_, "ecppack wrote an empty file", "install ecppack again"};
+    return bits;
   }
 
  private:

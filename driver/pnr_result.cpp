@@ -26,6 +26,16 @@ Diagnostic bad_report(std::string_view where, std::string why) {
           "dovetail was tested with nextpnr 0.11.1"};
 }
 
+constexpr double kMostMhz = 1e4;  // of any FPGA, and of a placer's aim
+
+bool is_clock(double mhz) { return mhz > 0 && mhz < kMostMhz; }
+
+bool is_possible(const PnrUse& use) { return use.available > 0 && use.used >= 0 && use.used <= use.available; }
+
+std::string impossible_use(const PnrUse& use) {
+  return fmt::format("{} of {} {} cannot be in use", use.used, use.available, use.cell);
+}
+
 constexpr const char* kAgain = "make it again: `dovetail hw pnr CONFIG --core --run --json`";
 
 std::string with_block(const InstanceTree::Place& place) {
@@ -91,18 +101,23 @@ Result<PnrReport> parse_pnr_report(const Json& json, std::string_view where, con
         report.clock_mhz = mhz;
         clock = name;
       }
-    if (!(report.clock_mhz > 0)) return bad_report(where, "it has no clock");
+    if (report.clock_mhz == 0) return bad_report(where, "it has no clock");
+    if (!is_clock(report.clock_mhz))
+      return bad_report(where, fmt::format("a clock of {:g} MHz is impossible", report.clock_mhz));
     for (const Json& path : json.at("critical_paths")) {
       if (path.at("from") != "posedge " + clock || path.at("to") != "posedge " + clock) continue;
       PathReader reader(names);
       for (const Json& entry : path.at("path")) reader.add(entry);
       report.critical = reader.end();
     }
+    if (report.critical.logic_ns < 0 || report.critical.routing_ns < 0)
+      return bad_report(where, "its critical path has a negative delay");
     if (report.critical.steps.empty()) return bad_report(where, fmt::format("it has no path of clock {}", clock));
     for (const ResourceRow& row : kResources) {
       const Json& use = json.at("utilization").at(std::string(row.cell));
       report.used.push_back({std::string(row.cell), std::string(row.title), use.at("used").get<std::int64_t>(),
                              use.at("available").get<std::int64_t>()});
+      if (!is_possible(report.used.back())) return bad_report(where, impossible_use(report.used.back()));
     }
   } catch (const Json::exception& error) {
     return bad_report(where, json_problem(error.what()));
@@ -145,12 +160,18 @@ std::string inconsistency(const Json& json, const Pnr& pnr) {
   for (const PnrRun& run : pnr.runs) {
     if (run.seed < 0) return fmt::format("a run has seed {}", run.seed);
     if (!seeds.insert(run.seed).second) return fmt::format("seed {} occurs twice", run.seed);
-    if (!(run.clock_mhz > 0)) return fmt::format("the run of seed {} has no clock", run.seed);
+    if (!is_clock(run.clock_mhz)) return fmt::format("the run of seed {} has no clock", run.seed);
+    const PnrPath& path = run.critical;
+    if (path.steps.empty() || path.logic_ns < 0 || path.routing_ns < 0)
+      return fmt::format("the critical path of seed {} is none", run.seed);
   }
+  if (!is_clock(pnr.target_mhz)) return fmt::format("the placer cannot aim for {:g} MHz", pnr.target_mhz);
   if (json.at("clock_mhz") != rounded(pnr.best().clock_mhz)) return "its clock is not that of its best run";
   if (json.at("config") != pnr.area.config) return "it and its area have different configurations";
   if (!std::ranges::equal(pnr.used, kResources, {}, &PnrUse::cell, &ResourceRow::cell))
     return "its use of the device is not that of each resource";
+  for (const PnrUse& use : pnr.used)
+    if (!is_possible(use)) return impossible_use(use);
   return {};
 }
 

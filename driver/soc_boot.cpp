@@ -20,18 +20,17 @@ namespace soc = simulator::soc;
 
 namespace {
 
-// Takes the last line "end N", which soc_end() prints, from the text. 0: it has no such line.
+// Takes "end N" and the end of its line, which soc_end() prints, from the end of the text. The program's last line may
+// not have ended before. 0: the text does not end so.
 int take_status(std::string& serial) {
   constexpr std::string_view kEnd = "end ";
   const std::string_view text = serial;
-  if (!text.ends_with('\n')) return 0;
-  const std::size_t before = text.size() < 2 ? std::string_view::npos : text.rfind('\n', text.size() - 2);
-  const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
-  const std::string_view line = text.substr(begin, text.size() - begin - 1);
+  const std::size_t begin = text.rfind(kEnd);
+  if (begin == std::string_view::npos || !text.ends_with('\n')) return 0;
+  const std::string_view number = text.substr(begin + kEnd.size(), text.size() - begin - kEnd.size() - 1);
   int status = 0;
-  if (!line.starts_with(kEnd)) return 0;
-  const auto [end, error] = std::from_chars(line.data() + kEnd.size(), line.data() + line.size(), status);
-  if (error != std::errc() || end != line.data() + line.size()) return 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), status);
+  if (error != std::errc() || end != number.data() + number.size()) return 0;
   serial.resize(begin);
   return status;
 }

@@ -90,7 +90,9 @@ class Reader {
 
   void read_name(const Json& value) {
     if (value.is_string()) config_.name = value.get<std::string>();
-    else error("name", fmt::format("{} is not a string", value.dump()), "write the name in quotes");
+    if (std::ranges::any_of(config_.name, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+      error("name", "it has a control character", "write the name in one line of printable characters");
+    if (!value.is_string()) error("name", fmt::format("{} is not a string", value.dump()), "write the name in quotes");
   }
 
   void read_system(const Json& value) {

@@ -165,7 +165,21 @@ class Hw : public Command {
     return place_and_route(arguments);
   }
 
+  // The option of pnr that was given.
+  std::optional<std::string_view> option_of_pnr() const {
+    if (pnr_.core) return "--core";
+    if (!pnr_.seeds.empty()) return "--seed";
+    if (pnr_.freq) return "--freq";
+    if (pnr_.ram) return "--ram";
+    if (pnr_.constraints) return "--constraints";
+    if (pnr_.out) return "--out";
+    return std::nullopt;
+  }
+
   Result<Exit> area() const {
+    if (const auto option = option_of_pnr())
+      return Diagnostic{"bad usage of `dovetail hw area`", std::string(*option), "the option belongs to pnr",
+                        "remove it"};
     DOVETAIL_ASSIGN(const isa::Machine machine,
                     isa::load_machine(config_.empty() ? driver::kDefaultHardware : config_));
     const isa::HardwareConfig& config = machine.hardware;

@@ -137,7 +137,11 @@ Result<std::string> write_files(const std::filesystem::path& folder, const drive
     names.push_back((folder / name).string());
     return {};
   };
-  DOVETAIL_TRY(write(driver::plain_name(made.pnr.area.config) + ".bit", made.files.bitstream));
+  const std::string bitstream = driver::plain_name(made.pnr.area.config) + ".bit";
+  std::error_code ignored;
+  // That of an earlier run is not of this result.
+  if (made.files.bitstream.empty()) std::filesystem::remove(folder / bitstream, ignored);
+  DOVETAIL_TRY(write(bitstream, made.files.bitstream));
   DOVETAIL_TRY(write("pnr.json", driver::pnr_to_json(made.pnr).dump(1) + "\n"));
   DOVETAIL_TRY(write("nextpnr.json", made.files.report));
   DOVETAIL_TRY(write("nextpnr.log", made.files.log));

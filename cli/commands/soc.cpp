@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "bundle/bundle.h"
 #include "cli/commands/all.h"
 #include "cli/commands/build_model.h"
@@ -152,6 +155,11 @@ class Soc : public Command {
     if (design_) options.design = *design_;
     if (keep_) {
       DOVETAIL_TRY(driver::make_result_folder("--keep", *keep_));
+      if (const auto files = entries_of(*keep_);
+          !files.empty() &&
+          std::ranges::find(files, "dovetail_soc.h", [](const auto& file) { return file.filename(); }) == files.end())
+        return Diagnostic{"cannot keep the firmware", *keep_, "the folder has other files, which would be overwritten",
+                          "name a new folder"};
       options.keep = *keep_;
     }
     return options;

@@ -89,7 +89,8 @@ Result<ClockRuns> clock_runs_from_json(const Json& json, std::string_view where)
       DOVETAIL_ASSIGN(run.hardware, isa::config_from_json(item.at("parameters"), where));
       run.held_back = item.at("held_back").get<bool>();
       run.clock_mhz = item.at("clock_mhz").get<double>();
-      if (!(run.clock_mhz > 0)) return bad_kit_file(where, "a run has no clock");
+      constexpr double kLeastMhz = 1, kMostMhz = 1e4;  // beyond any run of a placer
+      if (!(run.clock_mhz >= kLeastMhz && run.clock_mhz <= kMostMhz)) return bad_kit_file(where, "a run has no clock");
       runs.runs.push_back(std::move(run));
     }
   } catch (const Json::exception& error) {

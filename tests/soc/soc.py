@@ -153,6 +153,17 @@ def boot(runs):
     expect("its status is 7" in messages, messages)
     output, _ = runs.command("soc", "boot", keep / "firmware.bin", *words, status=1)
     expect("serial        one\nserial        two\\x01\n" in output, output)
+    # The line of the status follows a line that the program did not end.
+    program.write_text('#include "soc.h"\nint main(void) {\n  soc_print("weekend 3");\n  return 9;\n}\n')
+    report = json.loads(runs.command("soc", "boot", program, *words, "--keep", keep, "--json", status=1)[0])
+    expect(report["serial"] == "weekend 3" and report["status"] == 9, str(report))
+    own = runs.folder / "own"
+    own.mkdir()
+    (own / "serial.c").write_text("mine")
+    _, messages = runs.command("soc", "boot", program, *words, "--keep", own, status=2)
+    expect("the folder has other files" in messages and (own / "serial.c").read_text() == "mine", messages)
+    _, messages = runs.command("soc", "boot", keep / "program.c", *words, "--keep", keep, status=2)
+    expect("its folder receives the kit's sources too" in messages, messages)
     program.write_text('#include "dovetail_soc.h"\n#include "soc.h"\nint main(void) {\n  soc_mask_interrupts(~SOC_ALWAYS_ENABLED);\n'
                        "  return *(volatile int*)0x20000000;\n}\n")
     output, _ = runs.command("soc", "boot", program, *words, status=1)

@@ -115,6 +115,7 @@ class Refused(unittest.TestCase):
                             (["--out", "/proc/none"], "cannot create folder")):
             with self.subTest(words):
                 self.assertIn(text, self.refused("tiny", *words))
+        self.assertIn("the option belongs to pnr", run("hw", "area", "tiny", "--flow", "xc7", "--seed", "1").stderr)
         self.assertIn("accelerators that differ", self.refused("1x8x8+1x16x16,split=layers"))
         self.assertIn("no model of flow ecp5", run("hw", "area", "tiny", "--flow", "ecp5", "--estimate").stderr)
 

@@ -46,6 +46,8 @@ TEST_CASE("the constraints of a board") {
     return read_board(folder.path() / "mine.lpf").errors().front().why;
   };
   CHECK(error("LOCATE COMP \"uart_rx_i\"", "# LOCATE COMP \"uart_rx_i\"") == "no site is given for uart_rx_i");
+  CHECK(
+      error("25 MHZ", "25 KHZ").starts_with("the frequency of the oscillator is not in MHZ: FREQUENCY PORT clk_i 25"));
   CHECK(error("FREQUENCY PORT", "# FREQUENCY PORT") == "the frequency of the oscillator is missing");
   isa::HardwareConfig narrow = tiny;
   narrow.address_bits = 16;

@@ -76,6 +76,9 @@ TEST_CASE("reports that are not nextpnr's") {
   CHECK(error("{\"clk_i\": {\"achieved\": 53.01, \"constraint\": 60}}", "{}") == "it has no clock");
   CHECK(error("\"clk_i\": {\"achieved\"", "\"clk_x\": {\"achieved\"") == "it has no path of clock clk_x");
   CHECK(error("DP16KD", "DP32KD").find("DP16KD") != std::string::npos);
+  CHECK(error("\"achieved\": 53.01", "\"achieved\": 1e308") == "a clock of 1e+308 MHz is impossible");
+  CHECK(error("\"delay\": 0.525", "\"delay\": -9") == "its critical path has a negative delay");
+  CHECK(error("\"used\": 28", "\"used\": -7") == "-7 of 156 MULT18X18D cannot be in use");
 }
 
 TEST_CASE("a result of place and route, written and read") {
@@ -114,6 +117,11 @@ TEST_CASE("a result of place and route, written and read") {
   CHECK(damaged("/clock_mhz", 60.0) == "its clock is not that of its best run");
   CHECK(damaged("/config", "1x8x8") == "it and its area have different configurations");
   CHECK(damaged("/used", Json::array()) == "its use of the device is not that of each resource");
+  CHECK(damaged("/target_mhz", -60) == "the placer cannot aim for -60 MHz");
+  CHECK(damaged("/runs/1/critical_path/steps", Json::array()) == "the critical path of seed 2 is none");
+  CHECK(damaged("/runs/0/critical_path/logic_ns", -3) == "the critical path of seed 1 is none");
+  CHECK(damaged("/used/0/used", -1) == "-1 of 83640 TRELLIS_COMB cannot be in use");
+  CHECK(damaged("/used/1/available", 0) == "290 of 0 TRELLIS_RAMW cannot be in use");
   CHECK(damaged("/used/4/cell", "DP32KD") == "its use of the device is not that of each resource");
 }
 

@@ -105,6 +105,7 @@ TEST_CASE("all errors of a configuration file are diagnosed at once") {
             "hw.json, \"name\": 3 is not a string", "hw.json, \"block_in\": 1.5 is not an integer",
             "hw.json, \"LOG_BATCH\": 70 is not from 0 to 40",
             "hw.json, \"bus_bytes\": 18446744073709551615 is not an integer"});
+  CHECK(whys(read(R"({"name": "x\nmodule y;"})").errors()) == Texts{"hw.json, \"name\": it has a control character"});
   CHECK(whys(read(R"({"batch": 2, "LOG_BATCH": 0})").errors()) ==
         Texts{"hw.json, \"LOG_BATCH\": the key sets 1, but \"batch\" sets 2"});
   CHECK(read(R"({"batch": 2, "LOG_BATCH": 1, "LOG_BLOCK": 4, "LOG_BLOCK_IN": 4})").ok());
