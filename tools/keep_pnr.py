@@ -3,8 +3,8 @@
 
 usage: keep_pnr.py --cli DOVETAIL [--lock FILE] [--check [--fresh]] [FILTER]     (only configurations whose name matches the regular expression FILTER)
 
---check places nothing: it names missing results, with --fresh also stale ones, and exits with 1 if there are any. A seed takes three minutes (tiny) to twenty (1x8x8);
-`dovetail hw pnr CONFIG --core` reports whether a result is stale. --lock FILE waits for a lock before each configuration.
+--check places nothing: it names missing results, with --fresh also stale ones, and exits with 1 if there are any. A seed takes three
+minutes (tiny) to twenty (1x8x8); `dovetail hw pnr CONFIG --core` reports whether a result is stale. --lock FILE waits for a lock before each configuration.
 """
 
 import argparse

@@ -24,7 +24,7 @@ docs/gen/results-extensions.md tools/result_pages.py extensions
 docs/gen/results-peers.md tools/result_pages.py peers
 docs/gen/results-real.md tools/result_pages.py real
 docs/gen/results-boards.md tools/result_pages.py boards
-docs/gen/results-clocks.md tools/result_pages.py clocks
+docs/gen/results-clocks.md tools/clock_page.py
 LIST
 }
 
